@@ -22,13 +22,13 @@ pub struct About {
     pub description: String,
     /// The formats that descriptions are imported from and exported in.
     pub formats: Vec<DocumentFormat>,
-    /// Resources by their purpose; `{…}` stands for what the client fills in.
+    /// Resources by their purpose; the client fills in `{…}`.
     pub links: BTreeMap<String, String>,
     /// The name of the program: `agentdex`.
     pub name: String,
-    /// `urn:agentdex:registry:` and the uuid that was drawn when the data directory was created.
+    /// `urn:agentdex:registry:` followed by the random UUID of the data directory.
     pub registry: String,
-    /// Number of registered Things; absent for callers who may not read.
+    /// Number of registered Things; absent for callers without the role `read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub things: Option<u64>,
     /// The version of the program.
@@ -40,44 +40,44 @@ pub struct About {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallerAccess {
-    /// True if people with the role `admin` may stay signed in on their devices, as others may.
+    /// True if people with the role `admin` can also stay signed in on their devices.
     #[serde(default)]
     pub admin_stays_signed_in: bool,
     /// True if the server authenticates its clients.
     pub authentication: bool,
-    /// The owner in whose name the caller acts, where it has proved that.
+    /// The owner as which the caller is authenticated, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub owner: Option<Owner>,
-    /// True if the server takes no changes from anybody.
+    /// True if the server refuses all changes.
     pub read_only: bool,
-    /// `read`, `register` or `admin`; `null` for callers who may do nothing.
+    /// `read`, `register` or `admin`; `null` for callers without any role.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub role: Option<Role>,
-    /// The way that people sign in with the issuer of tokens; absent where they don't.
+    /// How people sign in with the issuer of tokens; absent without an issuer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign_in: Option<SignIn>,
 }
 
-/// A client of an authorization server, for the code flow with PKCE: the way that the web page signs people in.
+/// How the web page signs people in: a client of an authorization server, for the code flow with PKCE.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SignIn {
-    /// The URL that people are sent to.
+    /// The URL to which people are sent to sign in.
     pub authorization_endpoint: String,
-    /// The id of the client that the page is there.
+    /// The id of the page as a client of the authorization server.
     pub client_id: String,
     /// The authorization server.
     pub issuer: String,
-    /// The scopes that the page asks for.
+    /// The scopes that the page requests.
     pub scope: String,
-    /// The URL that the page gets the token from.
+    /// The URL from which the page gets the token.
     pub token_endpoint: String,
 }
 
 impl SignIn {
-    /// Scheme, host and port of the URL that the page gets the token from.
+    /// Scheme, host, and port of the URL from which the page gets the token.
     pub fn token_origin(&self) -> &str {
         let after_scheme = self.token_endpoint.find("://").map_or(0, |start| start + 3);
         let host = self.token_endpoint.get(after_scheme..).unwrap_or_default();
@@ -86,21 +86,22 @@ impl SignIn {
     }
 }
 
-/// The metadata of a protected resource (RFC 9728, section 2): the issuer whose tokens are taken.
+/// The metadata of a protected resource (RFC 9728, section 2): the issuer whose tokens are
+/// accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ProtectedResource {
-    /// The issuer whose tokens are taken.
+    /// The issuer whose tokens are accepted.
     pub authorization_servers: Vec<String>,
     /// Always `header`.
     pub bearer_methods_supported: Vec<String>,
-    /// The URL of this API, which tokens are requested for.
+    /// The URL of this API, for which tokens are requested.
     pub resource: String,
     /// The URL of the documentation of this API.
     pub resource_documentation: String,
     /// Always `agentdex`.
     pub resource_name: String,
-    /// The scopes that give a role; absent where roles go by another claim.
+    /// The scopes that give a role; absent if another claim gives the roles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes_supported: Option<Vec<String>>,
 }
@@ -109,20 +110,20 @@ pub struct ProtectedResource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DocumentFormat {
-    /// The path where a Thing is read in it.
+    /// The path at which Things are read in this format.
     pub export: Option<String>,
-    /// The path that documents are posted to.
+    /// The path to which documents are posted.
     pub import: String,
     /// Its name in parameters and filters.
     pub name: String,
-    /// One of its documents in words, such as `an A2A agent card`.
+    /// A phrase for a document in this format, such as `an A2A agent card`.
     pub noun: String,
-    /// The query parameters of an import beside those that all formats have.
+    /// The query parameters of an import, in addition to those of all formats.
     #[serde(default)]
     pub parameters: Vec<FormatParameter>,
-    /// True if a URL may be posted instead of a document, which is then polled.
+    /// True if a URL can be posted instead of a document; the URL is then polled.
     pub tracked: bool,
-    /// The values of `version` of an export, the default first; empty where there is one only.
+    /// The values of `version` for an export, the default first; empty if there is only one.
     pub versions: Vec<String>,
 }
 
@@ -130,10 +131,10 @@ pub struct DocumentFormat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct FormatParameter {
-    /// The values that it takes, the default first; empty where it takes others.
+    /// The allowed values, the default first; empty if others are allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// Its purpose, in one sentence without an end.
+    /// Its purpose, in one sentence without a period.
     pub help: String,
     /// `id`, `url`, `text`, `flag` (true or false) or `choice`.
     pub kind: Cow<'static, str>,
@@ -149,8 +150,8 @@ pub struct Live {
     pub status: Cow<'static, str>,
 }
 
-/// The answer of `GET /health/ready`: searches are answered and writes are taken. Callers who may not read get the
-/// `status` alone.
+/// The answer of `GET /health/ready`: searches are answered and writes are accepted. Callers without the role
+/// `read` get only the `status`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Ready {
@@ -166,7 +167,8 @@ pub struct Ready {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false))]
     pub indexed: Option<Seq>,
-    /// Notes for who runs the registry, if there are any: a clock that is more than a day behind the last change.
+    /// Notes for the operator of the registry, if any: for example, that the clock is more than a day behind the
+    /// last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub notes: Option<Vec<String>>,
@@ -182,10 +184,10 @@ pub struct Ready {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClockAccepted {
-    /// The time that the log had.
+    /// The time of the log before.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub before: Timestamp,
-    /// The time that it has now; the same if it wasn't ahead of the clock.
+    /// The time of the log now; the same if it wasn't ahead of the clock.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub now: Timestamp,
 }
@@ -194,7 +196,7 @@ pub struct ClockAccepted {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Follower {
-    /// `rebuilding`: records taken in so far.
+    /// `rebuilding`: records processed so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub done: Option<u64>,
@@ -208,12 +210,12 @@ pub struct Follower {
     pub name: Cow<'static, str>,
     /// Number of rebuilds since the start.
     pub rebuilds: u64,
-    /// The last change whose effect it shows.
+    /// The last change that it has processed.
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
     pub seq: Option<Seq>,
     /// `following` when it is ready; else `rebuilding`, `failing` or `stopped`.
     pub state: Cow<'static, str>,
-    /// `rebuilding`: records to take in, as counted at the start.
+    /// `rebuilding`: records to process, as counted at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub total: Option<u64>,

@@ -15,39 +15,41 @@ pub struct Answer {
     pub total: u64,
     /// The page.
     pub hits: Vec<Hit>,
-    /// For each field asked for, up to 100 of its values: those with a word of the query first, then the most frequent. With
-    /// `facet_query`, only values that contain it: those that begin with it first. The counts of a field ignore its own
-    /// filter (`vendor`, but not `all_vendor` and `not_vendor`), and so show what else could be chosen.
+    /// For each requested field, up to 100 of its values: those with a word of the query first, then the most
+    /// frequent. With `facet_query`, only values that contain it, those that begin with it first. The counts of a
+    /// field ignore its own filter (`vendor`, but not `all_vendor` and `not_vendor`), so they show what else can be
+    /// chosen.
     #[serde(default, deserialize_with = "known_facets")]
     #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, Vec<FacetCount>>, required))]
     pub facets: BTreeMap<FacetField, Vec<FacetCount>>,
-    /// For each field asked for, the number of its values, of which `facets` has at most 100.
+    /// For each requested field, the number of its values; `facets` has at most 100 of them.
     #[serde(default, deserialize_with = "known_totals")]
     #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, u64>, required))]
     pub facet_totals: BTreeMap<FacetField, u64>,
-    /// The query with its words corrected, the best first; only where hits were found by corrections.
+    /// The query with corrected words, best first; only if hits were found by corrections.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub suggestions: Vec<String>,
-    /// Words of the query that no description has, and those that were searched for in their place.
+    /// Words of the query that no description has, and the words that were searched for instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<Correction>,
-    /// Parts of the query that are perhaps not what was meant, such as a field that there isn't.
+    /// Parts of the query that may be mistakes, such as an unknown field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
-    /// True if words of the query were corrected: hits may match words that are spelled alike.
+    /// True if words of the query were corrected: hits may match words with a similar spelling.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub fuzzy: bool,
-    /// A warning that the texts of hits are those of third parties, for models that read answers. The server adds it.
+    /// A warning for models that read answers: texts of hits are from third parties. The server adds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = String, required))]
     pub notice: Option<Cow<'static, str>>,
-    /// `low` where no hit is much like the request and the best has few of its words. Only where meaning counts.
+    /// `low` if no hit is similar to the request in meaning and the best hit has few of its words. Only in
+    /// searches by meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// The mode of the search: `lexical` also for `hybrid` where the registry has no vectors, as a library without the feature
-    /// `semantic`.
+    /// The mode of the search: `lexical` also for `hybrid` if the registry has no vectors (a library without the
+    /// feature `semantic`).
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub mode: Mode,
@@ -69,26 +71,26 @@ fn known_totals<'de, D: Deserializer<'de>>(member: D) -> Result<BTreeMap<FacetFi
     Ok(totals.into_iter().filter_map(|(name, total)| Some((FacetField::from_name(&name)?, total))).collect())
 }
 
-/// A word of a query that no description has: one letter of five and more may be wrong, missing, superfluous or
-/// exchanged with the next, two of nine and more.
+/// A word of a query that no description has: in words of five letters or more, one letter may be wrong,
+/// missing, superfluous, or exchanged with the next; from nine letters, two.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchCorrection))]
 pub struct Correction {
     /// The word as the query has it.
     pub word: String,
-    /// The words that were searched for in its place, as hits have them.
+    /// The words that were searched for instead, as hits have them.
     pub read_as: Vec<String>,
 }
 
-/// Confidence that hits are what was asked for.
+/// Confidence that hits are what was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchConfidence))]
 #[non_exhaustive]
 pub enum Confidence {
-    /// No hit is much like the request, and the best has few of its words.
+    /// No hit is similar to the request in meaning, and the best hit has few of its words.
     Low,
-    /// A word of a newer registry.
+    /// A value that only a newer registry knows.
     #[serde(other, skip_serializing)]
     Other,
 }
@@ -102,7 +104,7 @@ impl Serialize for Confidence {
     }
 }
 
-/// A Thing that matches. With `fields`, only the id and the members that were asked for.
+/// A Thing that matches. With `fields`, only the id and the requested members.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Hit {
@@ -114,7 +116,7 @@ pub struct Hit {
     /// Its description.
     #[serde(default)]
     pub description: Option<String>,
-    /// Title and description with the words of the request marked, where `highlight` asked for that.
+    /// Title and description with the words of the request marked, if `highlight` requests it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub highlight: Option<Highlight>,
@@ -122,14 +124,14 @@ pub struct Hit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub version: Option<String>,
-    /// Its vendors, four at most.
+    /// Its vendors, at most four.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vendors: Vec<String>,
-    /// The protocols that it can be reached by, sixteen at most.
+    /// The protocols by which it can be reached, at most sixteen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocols: Vec<String>,
-    /// True if one of its actions can be called without credentials: by HTTP, WebSocket or MQTT, at a host whose name isn't
-    /// reserved for examples and tests (RFC 2606).
+    /// True if one of its actions can be called without credentials: by HTTP, WebSocket, or MQTT, at a host whose
+    /// name isn't reserved for examples and tests (RFC 2606).
     #[serde(default)]
     pub callable: bool,
     /// Moment of its registration (RFC 3339).
@@ -140,35 +142,35 @@ pub struct Hit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub modified: Option<Timestamp>,
-    /// The score that hits are ranked by: BM25; where meaning counts, with 40 times the cosine (60 times with a sentence
-    /// encoder), as far as the words of the request are known, and up to 10 for a title that was asked for.
+    /// The score by which hits are ranked: BM25; in searches by meaning, plus 40 times the cosine (60 times with a
+    /// sentence encoder), less if words of the request are unknown, and up to 10 for a title that the request names.
     #[serde(default)]
     pub score: f32,
-    /// The score of the words: raw BM25, 0 where none matches.
+    /// The score of the words: raw BM25, 0 if none matches.
     #[serde(default)]
     pub bm25: f32,
-    /// The likeness of the meaning, from -1 to 1; missing where meaning doesn't count.
+    /// The similarity of the meaning, from -1 to 1; absent in searches by words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f32>,
-    /// The share that `score` has of the best score that its request could get, from 0 to 1: it compares hits of different
-    /// requests. The best score is that of a Thing in which each word of the request is as frequent as one likes, that
-    /// means the same, and whose title is asked for. It is no probability; of one request it rises with the score.
-    /// Missing where no words were asked for.
+    /// `score` as a share of the best possible score of its request, from 0 to 1, to compare hits of different
+    /// requests. The best possible score is that of a Thing in which each word of the request is arbitrarily
+    /// frequent, whose meaning is the same, and whose title the request names. It isn't a probability; for one
+    /// request, it rises with the score. Missing where no words were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1))]
     pub normalized_score: Option<f32>,
-    /// The parts of the score, where `explain` asked for them.
+    /// The parts of the score, if `explain` requests them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub explanation: Option<Explanation>,
-    /// Its capabilities, the best match first; the first five.
+    /// The five capabilities that match best, best first.
     #[serde(default)]
     pub capabilities: Vec<CapabilityHit>,
     /// Number of capabilities that aren't listed.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub more_capabilities: usize,
-    /// Parts of its description that may be there to deceive, and credentials in it; the registry adds them.
+    /// Parts of its description that may be deceptive, and credentials in it; the registry adds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
     /// The link to its description. The server adds it.
@@ -201,15 +203,15 @@ impl Hit {
     ];
 }
 
-/// Title and description of a hit, in segments. A text without a word of the request is missing.
+/// Title and description of a hit, in segments. A text without a word of the request is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Highlight {
     /// The whole title.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub title: Vec<Segment>,
-    /// The part of the description with the most words of the request, about 200 characters. `…` stands for what is left out
-    /// before and after it.
+    /// The part of the description with the most words of the request, about 200 characters. `…` stands for omitted
+    /// text before and after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub description: Vec<Segment>,
 }
@@ -225,21 +227,22 @@ pub struct Segment {
     pub is_match: bool,
 }
 
-/// The parts of the score of a hit: it is the sum of those of its words, its meaning and its title.
+/// The parts of the score of a hit: the score is the sum of those of its words, its meaning, and
+/// its title.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ScoreExplanation))]
 pub struct Explanation {
-    /// The words of the request that the Thing has, the one that adds most first; together they make `bm25`.
+    /// The words of the request that the Thing has, those with the largest parts first; their sum is `bm25`.
     pub words: Vec<WordScore>,
-    /// The part of the meaning, where that counts.
+    /// The part of the meaning, in searches by meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub meaning: Option<MeaningScore>,
-    /// The part of the title, where it was asked for.
+    /// The part of the title, if the request names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub title: Option<TitleScore>,
-    /// The best score that the request could get: `normalized_score` is the share of it.
+    /// The best possible score of the request; `normalized_score` is the share of it.
     pub best: f32,
 }
 
@@ -249,7 +252,7 @@ pub struct Explanation {
 pub struct WordScore {
     /// The word as the request has it, in lower case; a phrase in quotes as a whole.
     pub word: String,
-    /// Its weight: 1, less for a word that any request may have, and for one that stands for a misspelled one.
+    /// Its weight: 1, or less for common words of requests, and for corrections of misspelled words.
     pub boost: f32,
     /// Its part in `bm25`, with its weight.
     pub score: f32,
@@ -259,13 +262,13 @@ pub struct WordScore {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MeaningScore {
-    /// The likeness of the meaning, from -1 to 1.
+    /// The similarity of the meaning, from -1 to 1.
     pub cosine: f32,
-    /// The weight of the likeness: less where words of the request are unknown to the model.
+    /// The weight of the similarity: less if words of the request are unknown to the model.
     pub boost: f32,
-    /// The weight times the likeness, or 0 where that is less.
+    /// The weight times the similarity, at least 0.
     pub score: f32,
-    /// The share of `bm25` that counts in the score, from 0 to 1: less where the meaning is another one.
+    /// The share of `bm25` that counts in the score, from 0 to 1: less if the meaning differs.
     #[serde(default = "whole")]
     #[cfg_attr(feature = "schema", schema(required))]
     pub words_share: f32,
@@ -279,7 +282,7 @@ fn whole() -> f32 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TitleScore {
-    /// The share of the words of the title that were asked for, from 0 to 1.
+    /// The share of the words of the title that the request names, from 0 to 1.
     pub share: f32,
     /// The weight of the square of the share.
     pub boost: f32,
@@ -309,7 +312,7 @@ pub struct FacetCount {
     pub count: u64,
 }
 
-/// A link as TDs write them.
+/// A link, in the form of Thing Descriptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Link {

@@ -8,24 +8,23 @@ use crate::{
     access::{Access, Namespace, Owner, Role, Visibility},
 };
 
-/// The chain of an entry: its kind, by who can write how many of it. Each chain is retained by itself, so that many entries
-/// of one kind leave those of the others in place.
+/// The chain of an entry. Each chain is retained separately, so many entries in one don't displace those in others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AuditChain))]
 pub enum AuditChain {
-    /// Changes of what Things say.
+    /// Changes of descriptions.
     Changes,
     /// Changes of who sees what: access to Things, namespaces, saved queries; and tracked sources.
     Decisions,
     /// Denials.
     Denials,
-    /// Administration: API keys, backups and exports of everything.
+    /// Administration: API keys, backups, and full exports.
     Administration,
 }
 
 impl AuditChain {
-    /// All of them.
+    /// All chains.
     pub const ALL: [AuditChain; 4] =
         [AuditChain::Changes, AuditChain::Decisions, AuditChain::Denials, AuditChain::Administration];
 
@@ -40,8 +39,7 @@ impl AuditChain {
     }
 }
 
-/// The state of what an entry of the audit trail is about, before or after it: the access to a Thing, an API key, or a
-/// namespace.
+/// The state of the target of an entry, before or after it: the access to a Thing, an API key, or a namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -92,16 +90,16 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(required, value_type = String, format = DateTime))]
     pub at: Option<Timestamp>,
-    /// The clock at that moment, where it was behind the time of the log, which `at` is.
+    /// The clock at that moment, if it was behind the time of the log; `at` is the time of the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
     pub arrival: Option<Timestamp>,
-    /// The owner in whose name it was done; absent where nobody had proved who it is, and for what was done in the data
-    /// directory while the registry was stopped.
+    /// The owner who did it; absent for unauthenticated callers, and for changes of the data directory while the registry
+    /// was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
-    /// The role that it had.
+    /// The role of the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub role: Option<Role>,
@@ -125,15 +123,15 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub before: Option<String>,
-    /// The SHA-256 of the description since.
+    /// The SHA-256 of the description afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub after: Option<String>,
-    /// The state before of what isn't the description: the access to a Thing where it changed, a key, a namespace.
+    /// The state before, apart from the description: the access to a Thing if it changed, a key, or a namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub from: Option<AuditedState>,
-    /// The same since.
+    /// The same state afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub to: Option<AuditedState>,
@@ -141,7 +139,7 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub joined: Vec<Owner>,
-    /// The owners that no longer are.
+    /// The owners that are no longer members of the namespace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub left: Vec<Owner>,
@@ -149,7 +147,7 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub status: Option<u16>,
-    /// Number of others like it that were denied since the entry before, which aren't listed one by one.
+    /// Number of similar requests denied since the previous entry, which aren't listed individually.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub unlisted: Option<u64>,
@@ -161,8 +159,8 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub ordinal: Option<u64>,
-    /// The SHA-256 of the entry before it in its chain, as this is stored and exported: compact JSON. That of nothing for
-    /// the first.
+    /// The SHA-256 of the previous entry in its chain, as stored and exported (compact JSON). For the first entry,
+    /// the SHA-256 of no bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub previous: Option<String>,
@@ -174,6 +172,6 @@ pub struct AuditEntry {
 pub struct Audited {
     /// The entries, oldest first.
     pub entries: Vec<AuditEntry>,
-    /// The number of the last entry that there is.
+    /// The number of the last existing entry.
     pub last: u64,
 }

@@ -65,11 +65,11 @@ impl fmt::Display for ChangeKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeletionReason {
-    /// Somebody removed it.
+    /// A caller removed it.
     Removed,
-    /// Its time to live ran out.
+    /// Its time to live ended.
     Expired,
-    /// The document that it was imported from no longer has it.
+    /// The document from which it was imported no longer contains it.
     SourceGone,
 }
 
@@ -118,7 +118,7 @@ pub struct Change {
     /// The position in the log.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub seq: Seq,
-    /// The position of the change before it, which may be one that the reader doesn't see; 0 for the first of all.
+    /// The position of the previous change, which may be hidden from the reader; 0 for the first change.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub previous: Seq,
     /// `thing_created`, `thing_updated` or `thing_deleted`.
@@ -128,12 +128,12 @@ pub struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub reason: Option<DeletionReason>,
-    /// The Thing it happened to.
+    /// The id of the Thing.
     pub id: String,
     /// The moment when it was committed.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
-    /// The owner who did it; absent without authentication.
+    /// The owner who made the change; absent without authentication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// `thing_created`: the description as stored, without `registration`.
@@ -147,29 +147,30 @@ pub struct Change {
     /// The capability keys (see [`agentdex_td::capabilities`]) that the Thing had before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities_before: Vec<String>,
-    /// The capability keys that the Thing has since.
+    /// The capability keys that the Thing has afterwards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities_after: Vec<String>,
     /// Owner and visibility of the Thing before.
     #[serde(default, skip_serializing_if = "Access::is_default")]
     pub access_before: Access,
-    /// Owner and visibility of the Thing since.
+    /// Owner and visibility of the Thing afterwards.
     #[serde(default, skip_serializing_if = "Access::is_default")]
     pub access_after: Access,
 }
 
 impl Change {
-    /// The position of a follower that has taken this change in; the id of its event.
+    /// The position of a follower that has processed this change; the id of its event.
     pub fn position(&self) -> Position {
         Position { epoch: self.epoch, seq: self.seq }
     }
 
-    /// True if it is the first change after a position: there is none between them, seen or not.
+    /// True if it is the first change after a position: there are no others between them, not even
+    /// hidden ones.
     pub fn follows(&self, position: Seq) -> bool {
         self.previous <= position && position < self.seq
     }
 
-    /// About how many bytes it takes without its renditions: what bounds on cached or loaded changes count.
+    /// Approximate size in bytes without its renditions; limits of cached or loaded changes count it.
     pub fn weight(&self) -> usize {
         let texts = [&self.td, &self.patch].into_iter().flatten().map(|text| text.get().len());
         let keys =
@@ -177,8 +178,8 @@ impl Change {
         size_of::<Change>() + self.id.len() + texts.sum::<usize>() + keys.sum::<usize>()
     }
 
-    /// The data of its event, as the WoT Discovery events API has it: the id alone, or with `diff` the
-    /// whole description of what was created and the merge patch (with the id) of what was updated.
+    /// The data of its event, as the WoT Discovery events API has it: only the id; with `diff`, also
+    /// the whole description of a created Thing, or the merge patch of an updated one.
     pub fn event_data(&self, diff: bool) -> String {
         let id = serde_json::Value::from(self.id.as_str());
         match (&self.td, &self.patch) {
@@ -225,18 +226,19 @@ impl fmt::Display for Change {
 /// The condition that a record must meet for a write to be applied; checked by the committer in log order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precondition {
-    /// Nothing.
+    /// No condition.
     Any,
-    /// There is no such Thing.
+    /// The Thing doesn't exist.
     Absent,
-    /// There is such a Thing.
+    /// The Thing exists.
     Present,
     /// Its last change is this one.
     Seq(Seq),
 }
 
 impl Precondition {
-    /// True if it holds of a Thing whose last change is `found`; none: there is no such Thing.
+    /// True if it holds for a Thing whose last change is `found`; `None` if the Thing doesn't
+    /// exist.
     pub fn holds(self, found: Option<Seq>) -> bool {
         match self {
             Precondition::Any => true,

@@ -29,18 +29,18 @@ pub struct CompatibleHit {
     pub title: Option<String>,
     /// The key of the capability.
     pub capability: String,
-    /// The quality of the fit, from 0 to 1. 1: all values surely fit. From 0.5: nothing that the schemas state speaks
-    /// against it. Below: some values may not fit, or have to be converted. The links have the doubts.
+    /// The quality of the fit, from 0 to 1. 1: all values fit. From 0.5: the schemas don't contradict each other.
+    /// Below: some values may not fit, or must be converted. The links list the doubts.
     pub fit: f32,
-    /// The relevance of the Thing for the query, from 0 to 1; 0 without one.
+    /// The relevance of the Thing for the query, from 0 to 1; 0 without a query.
     pub relevance: f32,
-    /// Parts of `have` that go into what it needs.
+    /// Parts of `have` that are used for its input.
     pub input: Vec<DataLink>,
-    /// Parts of what it gives that go into `want`.
+    /// Parts of its output that are used for `want`.
     pub output: Vec<DataLink>,
     /// The reason why it fits, with its doubts, or what is missing.
     pub why: String,
-    /// The one thing that is missing, if any is.
+    /// The one missing part, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingData>,
     /// The link to the description of the Thing. The server adds it.
@@ -49,7 +49,7 @@ pub struct CompatibleHit {
     pub links: Vec<Link>,
 }
 
-/// A part of some data that goes into a part of other data.
+/// A part of some data that is used for a part of other data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DataLink {
@@ -57,19 +57,19 @@ pub struct DataLink {
     pub from: String,
     /// The name of the member; empty for the data as a whole.
     pub to: String,
-    /// True if the value has to be converted, by the type compatibility rules of Agent Spec.
+    /// True if the value must be converted, by the type compatibility rules of Agent Spec.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub converted: bool,
-    /// Sentences about what may keep the value from fitting; absent if it surely fits.
+    /// Reasons why the value may not fit, as sentences; absent if it always fits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
 }
 
-/// The one thing that is missing for data to fit.
+/// The one part that is missing for data to fit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MissingData {
-    /// `input`: the capability needs it; `output`: it doesn't give it.
+    /// `input`: the capability needs the part; `output`: the capability doesn't provide it.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub side: Side,
     /// The name of the member; empty for the data as a whole.
@@ -86,7 +86,7 @@ pub struct MissingData {
 pub enum Side {
     /// The data that it needs.
     Input,
-    /// The data that it gives.
+    /// The data that it returns.
     Output,
 }
 
@@ -96,22 +96,22 @@ pub enum Side {
 pub struct Neighbors {
     /// Its id.
     pub id: String,
-    /// Each of its capabilities that says what goes in or comes out.
+    /// Those of its capabilities that declare their input or output.
     pub capabilities: Vec<CapabilityNeighbors>,
     /// Every change up to this one is taken into account.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub seq: Seq,
 }
 
-/// Capabilities that fit one.
+/// Capabilities that fit one capability.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CapabilityNeighbors {
     /// Its key.
     pub capability: String,
-    /// Capabilities of other Things that need nothing but what it gives.
+    /// Capabilities of other Things that need only the output of this one.
     pub takes_output: Vec<CompatibleHit>,
-    /// Capabilities of other Things that give everything that it needs.
+    /// Capabilities of other Things that provide all input of this one.
     pub gives_input: Vec<CompatibleHit>,
 }
 
@@ -121,7 +121,8 @@ pub struct CapabilityNeighbors {
 pub struct ComposeResult {
     /// The chains, the best fit first.
     pub chains: Vec<Chain>,
-    /// True if all chains were compared; otherwise the time didn't suffice, and there may be better ones.
+    /// True if all chains were compared; otherwise, there wasn't enough time, and there may be better
+    /// ones.
     pub complete: bool,
     /// Every change up to this one is taken into account.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
@@ -132,13 +133,14 @@ pub struct ComposeResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Chain {
-    /// The quality of the fit, from 0 to 1; below 0.5 some values may not fit. The links have the doubts.
+    /// The quality of the fit, from 0 to 1; below 0.5, some values may not fit. The links list the
+    /// doubts.
     pub fit: f32,
-    /// The average relevance of the Things for the query, from 0 to 1; 0 without one.
+    /// The average relevance of the Things for the query, from 0 to 1; 0 without a query.
     pub relevance: f32,
     /// The capabilities in the order of their calls.
     pub steps: Vec<ChainStep>,
-    /// The parts of what they give that go into `want`.
+    /// The parts of their output that are used for `want`.
     pub output: Vec<ChainLink>,
     /// An Agent Spec Flow that calls the capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,15 +161,15 @@ pub struct ChainStep {
     pub title: Option<String>,
     /// The key of the capability.
     pub capability: String,
-    /// The data that goes into what it needs.
+    /// The data that is used for its input.
     pub input: Vec<ChainLink>,
 }
 
-/// A part of what a step gives, or of `have`, and where it goes.
+/// A part of the output of a step, or of `have`, and where it is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ChainLink {
-    /// The step that it comes from, from 1; absent: from `have`.
+    /// The number of the step that provides it, starting at 1; absent for `have`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
     pub step: Option<usize>,
@@ -175,10 +177,10 @@ pub struct ChainLink {
     pub from: String,
     /// The name of the member; empty for the data as a whole.
     pub to: String,
-    /// True if the value has to be converted, by the type compatibility rules of Agent Spec.
+    /// True if the value must be converted, by the type compatibility rules of Agent Spec.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub converted: bool,
-    /// Sentences about what may keep the value from fitting; absent if it surely fits.
+    /// Reasons why the value may not fit, as sentences; absent if it always fits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{Problem, Repair};
 
-/// A message to an agent: the body of `POST /things/{id}/conversation`. It is made of `message`, `input` and `parts`, in this
-/// order, of which it has at least one.
+/// A message to an agent: the body of `POST /things/{id}/conversation`. It consists of `message`, `input`, and
+/// `parts`, in this order; at least one of them is required.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -15,20 +15,20 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(example = "Will it rain in Bonn?"))]
     pub message: Option<String>,
-    /// The input of the action, checked against its schema; for an agent that takes messages, structured data. Where there is a
-    /// `message` as well, the input has to have a member for it.
+    /// The input of the action, checked against its schema; for an agent that accepts messages, structured data. If
+    /// there is also a `message`, the input must have a member for it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub input: Option<Value>,
-    /// Parts of the message, as those in `message` of an answer: each has a `kind`. One of the kind `text` has `text`, one of
-    /// the kind `data` has `data`; an `image`, `audio`, `document`, `video` or `binary` has either `bytes` in Base64 or a `url`,
-    /// which the agent fetches, not the registry, and may have a `mediaType` and a `name`.
+    /// Parts of the message, like those in the `message` of an answer: each has a `kind`. The kind `text` has `text`,
+    /// and `data` has `data`. The kinds `image`, `audio`, `document`, `video`, and `binary` have either `bytes` in
+    /// Base64, or a `url` that the agent (not the registry) fetches; they can have a `mediaType` and a `name`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schema(value_type = Vec<serde_json::Map<String, Value>>))]
     pub parts: Vec<Value>,
     /// The action that gets it, if the agent has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// The conversation so far: that of the last answer, as it is.
+    /// The conversation so far, copied unchanged from the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, Value>>))]
     pub conversation: Option<Box<RawValue>>,
@@ -44,8 +44,8 @@ pub struct Answered {
     /// The message: its parts, each of a `kind` (`text`, `data`, `image`, …).
     #[cfg_attr(feature = "schema", schema(value_type = serde_json::Map<String, Value>))]
     pub message: Value,
-    /// `completed`, `input-required` where the agent asks something back, `failed`, `rejected` or `cancelled` where it ended
-    /// the work without success, `working`, ….
+    /// `completed`; `input-required` if the agent asks a question; `failed`, `rejected`, or `cancelled` if it ended
+    /// the work without success; `working`, ….
     pub state: String,
     /// The text of the message.
     pub text: String,
@@ -58,16 +58,16 @@ pub struct Answered {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum TurnEvent {
-    /// A part of the answer, or the next piece of its text or of an artifact. The event has the name of the part's `kind`, and
-    /// `media` for an `image`, `audio`, `document`, `video` or `binary`.
+    /// A part of the answer, or the next piece of its text or of an artifact. The name of the event is the part's
+    /// `kind`; `media` for an `image`, `audio`, `document`, `video`, or `binary`.
     Part(Value),
     /// The progress of the work: `status`.
     Status(TurnStatus),
-    /// The whole answer, in which the agent asks something back: `question`. Nothing follows.
+    /// The whole answer, in which the agent asks a question: `question`. It is the last event.
     Question(Answered),
-    /// The whole answer: `done`. Nothing follows.
+    /// The whole answer: `done`. It is the last event.
     Done(Answered),
-    /// The failure of the call: `error`. Nothing follows.
+    /// The failure of the call: `error`. It is the last event.
     Error(Problem),
 }
 
@@ -76,7 +76,7 @@ pub enum TurnEvent {
 pub struct TurnStatus {
     /// `submitted`, `working`, ….
     pub state: String,
-    /// The agent's message about it, as that of an answer.
+    /// The agent's message about the progress, in the form of an answer's `message`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Value>,
     /// Progress from 0 to 1.

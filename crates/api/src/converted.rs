@@ -4,15 +4,16 @@ use agentdex_td::{Version, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The answer of `POST /convert`: the format of a document, and the descriptions that it would be registered as.
+/// The answer of `POST /convert`: the format of a document, and the descriptions as which it would be
+/// registered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Converted {
     /// The name of its format, such as `a2a`.
     pub format: String,
-    /// The document in words, such as `an A2A agent card`.
+    /// A phrase for the document, such as `an A2A agent card`.
     pub noun: String,
-    /// The path that documents of its format are posted to.
+    /// The path to which documents in this format are posted.
     pub register: String,
     /// True if it would be registered.
     pub valid: bool,
@@ -24,12 +25,13 @@ pub struct Converted {
     pub violations: Vec<Violation>,
     /// Oddities, what would be fixed, and what is left out.
     pub warnings: Vec<Violation>,
-    /// The descriptions; none of an invalid document.
+    /// The descriptions; empty for an invalid document.
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::descriptions, required))]
     pub things: Vec<Box<RawValue>>,
 }
 
-/// The answer to an export with `Prefer: return=effect`: the document, and what it doesn't say.
+/// The answer to an export with `Prefer: return=effect`: the document, and the parts of the Thing
+/// that are missing from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -38,6 +40,7 @@ pub struct ExportedDocument {
     pub media_type: String,
     /// The document as text.
     pub document: String,
-    /// What the document doesn't say, or what was left out of it; pointers are into the Thing.
+    /// Parts of the Thing that the document can't express or that were omitted; pointers are into
+    /// the Thing.
     pub warnings: Vec<Violation>,
 }

@@ -17,19 +17,21 @@ use crate::{DEFAULT_LIMIT, whole_number};
     }))
 )]
 pub struct CompatibleQuery {
-    /// The schema of the data that the caller has; none: what capabilities need doesn't matter.
+    /// The schema of the data that the caller has; without it, the input of capabilities doesn't
+    /// matter.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>, nullable = false))]
     pub have: Option<Value>,
-    /// The schema of the data that the caller wants; none: what capabilities give doesn't matter.
+    /// The schema of the data that the caller wants; without it, the output of capabilities doesn't
+    /// matter.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>, nullable = false))]
     pub want: Option<Value>,
-    /// Of capabilities that fit as well, those come first whose Things this query finds.
+    /// Among equal fits, capabilities of Things that this query finds come first.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "schema", schema(nullable = false, max_length = 4096))]
     pub query: Option<String>,
-    /// True if capabilities are found of which one thing is missing.
+    /// True to also find capabilities that lack one part.
     #[cfg_attr(feature = "schema", schema(value_type = Option<bool>, nullable = false))]
     #[serde(default)]
     pub near_misses: bool,
@@ -75,11 +77,11 @@ pub struct ComposeQuery {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required, value_type = Object))]
     pub want: Value,
-    /// Of chains that fit as well, those come first whose Things this query finds.
+    /// Among equal fits, chains of Things that this query finds come first.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "schema", schema(nullable = false, max_length = 4096))]
     pub query: Option<String>,
-    /// The most steps of a chain, from 1 to 4.
+    /// Maximum number of steps of a chain, from 1 to 4.
     #[serde(default = "default_steps", deserialize_with = "whole_number::count")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false, minimum = 1, maximum = 4))]
     pub max_steps: usize,

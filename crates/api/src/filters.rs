@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use crate::FacetField;
 
-/// The values of [`Filters::status`]: whether a tracked source serves its document, and what a registry of MCP servers calls
-/// those that it has withdrawn.
+/// The values of [`Filters::status`]: whether a tracked source still serves its document, and how a registry of MCP
+/// servers marks withdrawn servers.
 pub const STATUSES: [&str; 4] = ["current", "stale", "deprecated", "deleted"];
 
-/// Values that a Thing must have: one of those within a field, and of every field that has some. Beside them values of
-/// which it must have each, values that it must not have, and the periods that it was created and changed in.
+/// Conditions that a Thing must meet: for each field with values, it must have at least one of them. There are also
+/// values that it must all have, values that it must not have, and the periods in which it was created and changed.
 ///
 /// In JSON and as query parameters, all are members of one object: `tag`, `all_tag`, `not_tag`, `modified_from`…
 ///
@@ -29,8 +29,8 @@ pub const STATUSES: [&str; 4] = ["current", "stale", "deprecated", "deleted"];
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
 pub struct Filters {
-    /// Ids or names of capabilities. With `@` and an npm-style range of versions (`billing@^1.2`),
-    /// those that have it in a version that satisfies: its own, or that of the Thing.
+    /// Ids or names of capabilities. With `@` and an npm-style range (`billing@^1.2`), the version
+    /// of the capability, or else of the Thing, must be in the range.
     pub capability: Vec<String>,
     /// Values of `@type`.
     pub type_: Vec<String>,
@@ -42,32 +42,32 @@ pub struct Filters {
     pub protocol: Vec<String>,
     /// Names of security schemes: `nosec`, `bearer`…
     pub security: Vec<String>,
-    /// Formats that descriptions were converted from; `td` for those that came as TDs.
+    /// Formats that descriptions were converted from; `td` for those registered as TDs.
     pub format: Vec<String>,
-    /// Tenants that are supported; one that names no tenants supports all.
+    /// Supported tenants; a Thing without tenants supports all.
     pub tenant: Vec<String>,
     /// Channels that are supported.
     pub channel: Vec<String>,
-    /// Protocols that actions answer in: `sacp`.
+    /// Protocols of the answers of actions: `sacp`.
     pub speaks: Vec<String>,
-    /// `stale` where the URL that a Thing was imported from is broken; `deprecated` or `deleted` where the registry says so
-    /// that an MCP server comes from; else `current`.
+    /// `stale` if the URL from which a Thing was imported is broken; `deprecated` or `deleted` if the registry of an
+    /// MCP server marks it so; else `current`.
     pub status: Vec<String>,
     /// The states of signatures of agent cards: `valid`, `invalid`, `untrusted`, `unsigned`.
     pub signature: Vec<String>,
     /// Versions of Things, alone or in npm-style ranges: `1.2.0`, `>=1.2 <3`.
     pub version: Vec<String>,
-    /// Values that a Thing must have, each of them, by field: it is found by each alone.
+    /// Values that a Thing must all have, by field.
     pub all: BTreeMap<FilterField, Vec<String>>,
-    /// Values that a Thing must not have, by field: it is found by none of them.
+    /// Values that a Thing must not have, by field.
     pub not: BTreeMap<FilterField, Vec<String>>,
-    /// The period that it was created in.
+    /// The period in which it was created.
     pub created: Period,
-    /// The period that its description was last changed in.
+    /// The period in which its description was last changed.
     pub modified: Period,
 }
 
-/// A field that Things are filtered by.
+/// A field by which Things are filtered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FilterField {
     /// See [`Filters::capability`].
@@ -98,7 +98,7 @@ pub enum FilterField {
     Version,
 }
 
-/// The values that a filter asks for of a field.
+/// How the values of a filter are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     /// One of the values; the parameter has the name of the field: `tag`.
@@ -114,7 +114,7 @@ impl Condition {
     pub const ALL: [Condition; 3] = [Condition::AnyOf, Condition::AllOf, Condition::NoneOf];
 }
 
-/// A period of time; without bounds all of it.
+/// A period of time; unlimited without bounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Period {
     /// The first moment that belongs to it.
@@ -203,7 +203,7 @@ impl FacetField {
 }
 
 impl Filters {
-    /// The names of all parameters: of each field three, and the bounds of periods.
+    /// The names of all parameters: three for each field, and the bounds of periods.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().flat_map(|(_, names)| *names).chain(BOUNDS)
     }
@@ -225,7 +225,7 @@ impl Filters {
         })
     }
 
-    /// Adds a value that a field may have.
+    /// Adds an accepted value of a field.
     ///
     /// ```
     /// use agentdex_api::{FilterField, Filters};
@@ -239,12 +239,12 @@ impl Filters {
         self.add_to(Condition::AnyOf, field, value);
     }
 
-    /// Adds a value that a field may have, must have or must not have.
+    /// Adds a value that a field can have, must have, or must not have.
     pub fn add_to(&mut self, condition: Condition, field: FilterField, value: impl Into<String>) {
         self.values_mut(condition, field).push(value.into());
     }
 
-    /// The values of a field that a condition has.
+    /// The values of a field in a condition.
     pub fn values_of(&self, condition: Condition, field: FilterField) -> &[String] {
         let listed = match condition {
             Condition::AnyOf => return self.any_of(field),
@@ -254,7 +254,7 @@ impl Filters {
         listed.get(&field).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The values of a field that a condition has.
+    /// The values of a field in a condition.
     pub fn values_mut(&mut self, condition: Condition, field: FilterField) -> &mut Vec<String> {
         match condition {
             Condition::AnyOf => match field {
@@ -302,17 +302,17 @@ impl Filters {
         all.filter(|(.., values)| !values.is_empty())
     }
 
-    /// The values of which one field must have one.
+    /// The values of a field, one of which is required.
     pub fn values(&self, field: FacetField) -> &[String] {
         self.any_of(field.filter())
     }
 
-    /// True if everything passes.
+    /// True if all Things pass.
     pub fn is_empty(&self) -> bool {
         self.given().next().is_none() && !self.has_periods()
     }
 
-    /// True if there is a period that Things must have been created or changed in.
+    /// True if there is a period in which Things must have been created or changed.
     pub fn has_periods(&self) -> bool {
         !self.created.is_unbounded() || !self.modified.is_unbounded()
     }

@@ -13,7 +13,7 @@ use crate::access::Owner;
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = GuardianDecision))]
 pub enum Decision {
-    /// The agent may go on.
+    /// The agent may take the step.
     Allow,
     /// The agent must not take the step.
     Deny,
@@ -49,7 +49,7 @@ pub enum Mode {
     Off,
     /// The step is allowed, and the finding reported.
     Warn,
-    /// The step is denied, or modified where the rule masks something.
+    /// The step is denied, or modified if the rule masks something.
     Enforce,
 }
 
@@ -73,13 +73,13 @@ pub struct Finding {
 pub struct SacpResponse {
     /// The status of the task, such as `success`.
     pub status: String,
-    /// The agent's suggestion of the next step, where contents are stored.
+    /// The agent's suggestion for the next step, if contents are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step_hint: Option<String>,
     /// Violations of the protocol, each as a place and a message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<String>,
-    /// The agent's reasons, where contents are stored.
+    /// The agent's reasons, if contents are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thought: Option<String>,
 }
@@ -93,7 +93,8 @@ pub struct LiveSession {
     pub id: String,
     /// The id of its agent.
     pub agent: String,
-    /// The owner that reports its steps; absent where nobody had proved who it is. Sessions of two reporters are two.
+    /// The owner that reports its steps; absent for unauthenticated callers. Steps of different reporters belong to
+    /// different sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub reporter: Option<Owner>,
@@ -128,7 +129,7 @@ pub struct Entry {
     /// The id of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The owner that reported the step; absent where nobody had proved who it is.
+    /// The owner that reported the step; absent for unauthenticated callers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub reporter: Option<Owner>,
@@ -141,15 +142,15 @@ pub struct Entry {
     /// The id of the step in the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The moment at which the agent recorded it, as the agent writes it.
+    /// The moment when the agent recorded it, in the agent's notation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<String>,
     /// The id of the tool that is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The decision that was answered.
+    /// The decision that was returned.
     pub decision: Decision,
-    /// The decision that the policy would have made, in a dry run.
+    /// In a dry run, the decision that the policy would have made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_be: Option<Decision>,
     /// The findings of rules.
@@ -162,7 +163,7 @@ pub struct Entry {
     pub microseconds: u64,
     /// SHA-256 of the content, as `sha256:` and hexadecimal digits.
     pub hash: String,
-    /// The content of the step without secrets, where contents are stored.
+    /// The content of the step without secrets, if contents are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Value>,
 }

@@ -7,13 +7,13 @@ use std::fmt;
 pub enum MatchKind {
     /// A new Thing matches.
     Created,
-    /// A Thing that matches was changed, and still does.
+    /// A Thing that matched was changed, and still matches.
     Updated,
-    /// A Thing matches since this change.
+    /// A Thing has started to match.
     Matched,
-    /// A Thing no longer matches since this change.
+    /// A Thing no longer matches.
     Unmatched,
-    /// A Thing that matched is gone.
+    /// A Thing that matched was deleted.
     Deleted,
 }
 

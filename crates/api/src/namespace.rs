@@ -14,7 +14,7 @@ pub struct ClaimedNamespace {
     /// Its name.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub name: Namespace,
-    /// The owner that has claimed it, and names its members.
+    /// The owner that claimed it and determines its members.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub owner: Owner,
     /// Its other members.
@@ -23,19 +23,19 @@ pub struct ClaimedNamespace {
     /// The moment of the claim.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub created: Timestamp,
-    /// The place where its domain confirmed then that it is its owner's, if that was asked for.
+    /// The URL at which its domain confirmed the claim, if that was required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
 }
 
 impl ClaimedNamespace {
-    /// True if an owner sees what is in it.
+    /// True if an owner sees the Things in it.
     pub fn has(&self, owner: &Owner) -> bool {
         self.owner == *owner || self.members.contains(owner)
     }
 }
 
-/// The body of a claim to a namespace: its members beside its owner.
+/// The body of a claim to a namespace: its members in addition to its owner.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(

@@ -4,8 +4,9 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The position of a change in the log. Positions ascend and may have gaps: the one before a change is its
-/// [`Change::previous`](crate::Change::previous), and the difference of two says nothing about how many changes lie between them.
+/// The position of a change in the log. Positions ascend and may have gaps: the position before a change is its
+/// [`Change::previous`](crate::Change::previous), and the difference of two positions isn't the number of changes
+/// between them.
 ///
 /// ```
 /// use agentdex_api::Seq;
@@ -32,8 +33,8 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Tells one life of a store from another: drawn at random when a store is created, so that a
-/// position from a restored or foreign directory is noticed. Written as 16 hexadecimal digits.
+/// Identifies the life of a store: a random number from when the store was created, by which
+/// positions from a restored or foreign directory are noticed. Written as 16 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Epoch(pub u64);
 
@@ -80,9 +81,9 @@ impl<'de> Deserialize<'de> for Epoch {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
-    /// The life of the store that `seq` counts in.
+    /// The life of the store to which `seq` belongs.
     pub epoch: Epoch,
-    /// The last change whose effect is in.
+    /// The last processed change.
     pub seq: Seq,
 }
 
@@ -105,8 +106,9 @@ impl FromStr for Position {
     }
 }
 
-/// The place in the log up to which somebody has read: a position, or a Thing within one, written
-/// `<epoch>-<seq>.<id>`. By one entry of the log many Things can come into sight or leave it; they are read by id.
+/// The place in the log up to which a reader has read: a position, or a Thing within one, written
+/// `<epoch>-<seq>.<id>`. One entry of the log can make many Things visible or invisible; they are read in the
+/// order of their ids.
 ///
 /// ```
 /// use agentdex_api::{Cursor, Position};
@@ -119,9 +121,9 @@ impl FromStr for Position {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cursor {
-    /// The position of the last entry of which something was read.
+    /// The position of the last entry that was read, at least partly.
     pub position: Position,
-    /// The last Thing of it; none: all of it was read.
+    /// The last Thing that was read within the entry; `None` if the whole entry was read.
     pub id: Option<String>,
 }
 

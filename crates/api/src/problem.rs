@@ -22,7 +22,7 @@ pub struct Problem {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub status: u16,
-    /// The kind of problem as a stable name, such as `not-found`; empty where something else than a registry
+    /// The kind of problem as a stable name, such as `not-found`; empty if something other than a registry
     /// responded.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]

@@ -13,7 +13,8 @@ use crate::{
 /// The members beside the filters.
 const OWN: [&str; 3] = ["q", "mode", "threshold"];
 
-/// A query and filters, as `/search` has them. In JSON they are members of one object, and each filter a list.
+/// A query and filters, like the parameters of `/search`. In JSON, they are members of one object, and each
+/// filter is a list.
 ///
 /// ```
 /// use agentdex_api::QueryParameters;
@@ -28,11 +29,11 @@ pub struct QueryParameters {
     /// The query text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
-    /// Selects what of the query counts: words, meaning, or both where none is given, as in a search.
+    /// Whether words, meaning, or both count; both by default, as in a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// The least cosine of a Thing that matches by its meaning, from 0 to 1; none: that of what a search finds when the
-    /// query is saved.
+    /// Minimum cosine of a Thing that matches by its meaning, from 0 to 1. By default, it is computed from what the
+    /// query finds when it is saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f32>,
     /// The filters.
@@ -61,17 +62,18 @@ impl TryFrom<Map<String, Value>> for QueryParameters {
     }
 }
 
-/// A query that is saved, under a name that is its own among those of its owner.
+/// A saved query. Its name is unique among the queries of its owner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct NamedQuery {
     /// Its name.
     pub name: String,
-    /// The owner that saved it, which changes it as admins do; none: somebody whom the server didn't authenticate.
+    /// The owner that saved it, and can change it, like admins; absent if the server didn't authenticate the
+    /// caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
-    /// The callers who see it, beside its owner and admins; without one, everybody.
+    /// The callers who see it, in addition to its owner and admins; by default, everyone.
     #[serde(default, skip_serializing_if = "is_public")]
     pub visibility: Visibility,
     /// The namespace that it is in.
@@ -80,10 +82,10 @@ pub struct NamedQuery {
     pub namespace: Option<Namespace>,
     /// Its words and filters.
     pub query: QueryParameters,
-    /// When it was saved as it is.
+    /// When it was last saved.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub saved: Timestamp,
-    /// Number of changes that the query wasn't compared with yet, where it is too costly to keep up: its events come late.
+    /// Number of changes not yet compared with the query, if it is too costly to keep up; its events are delayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub behind: Option<u64>,
@@ -93,7 +95,8 @@ fn is_public(visibility: &Visibility) -> bool {
     *visibility == Visibility::Public
 }
 
-/// The name of a saved query, and whose it is: unless said, the caller's own, else the one that has no owner.
+/// The name of a saved query, and its owner: by default the caller's own query, else the one without an
+/// owner.
 ///
 /// ```
 /// use agentdex_api::QueryName;
@@ -106,12 +109,13 @@ fn is_public(visibility: &Visibility) -> bool {
 pub struct QueryName {
     /// Its name.
     pub name: String,
-    /// Its owner; an inner none: the one without an owner. None: the caller's own, else the one without an owner.
+    /// Its owner; `Some(None)` is the query without an owner. `None` is the caller's own query, else the one
+    /// without an owner.
     pub owner: Option<Option<Owner>>,
 }
 
 impl QueryName {
-    /// The name of the caller's own query, else of the one that has no owner.
+    /// The name of the caller's own query, else of the one without an owner.
     pub fn new(name: impl Into<String>) -> QueryName {
         QueryName { name: name.into(), owner: None }
     }
@@ -122,7 +126,7 @@ impl QueryName {
         QueryName { owner: Some(Some(owner)), ..self }
     }
 
-    /// The name of the query that has no owner.
+    /// The name of the query without an owner.
     #[must_use]
     pub fn without_owner(self) -> QueryName {
         QueryName { owner: Some(None), ..self }

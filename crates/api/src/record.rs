@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::access::{Access, Namespace, Owner, Visibility};
 
-/// A Thing with all that is stored of it: a line of `GET /records`.
+/// A Thing with everything that is stored about it: a line of `GET /records`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Record))]
@@ -16,15 +16,16 @@ pub struct FullRecord {
     /// Its description as it is stored.
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::description, required))]
     pub td: Box<RawValue>,
-    /// The moment of its creation (RFC 3339), which a registry that hasn't got it yet keeps.
+    /// The moment of its creation (RFC 3339), which is kept by a registry that doesn't have the
+    /// Thing yet.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub created: Timestamp,
-    /// The moment of its last change (RFC 3339), which a registry that takes it keeps; without it, that is the moment when it
-    /// is taken. The change in the log is of that moment in any case.
+    /// The moment of its last change (RFC 3339), which is kept by a registry that imports the record; by default, the
+    /// moment of the import. The change in the log has the moment of the import in any case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub modified: Option<Timestamp>,
-    /// Its owner; without one it is nobody's.
+    /// Its owner, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -41,36 +42,36 @@ pub struct FullRecord {
         schema(value_type = Option<String>, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")
     )]
     pub namespace: Option<Namespace>,
-    /// The seconds that it lasts after each renewal.
+    /// Its time to live after each renewal, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
     /// The moment when it expires (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub expires: Option<Timestamp>,
-    /// The document that it was converted from.
+    /// The document from which it was converted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<OriginalDocument>,
-    /// The description without what was edited by hand since it was imported.
+    /// The description without edits since its import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, serde_json::Value>>))]
     pub unedited: Option<Box<RawValue>>,
-    /// The access of `unedited` and of the document that it was converted from, where fewer are shown them than see the Thing.
+    /// The access of `unedited` and of the original document, if fewer callers can see them than the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unedited_access: Option<Access>,
-    /// The version of what has several, and the others beside it.
+    /// The version of the served description, if there are several versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The versions that aren't served.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_versions: Vec<RecordVersion>,
-    /// The ids of the Things of the documents that declare it as a part.
+    /// The ids of Things whose documents declare it as a part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub part_of: Vec<String>,
     /// The ids of the Things that its document declares as parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// The URL that is polled for it, with what is known of that.
+    /// The URL that is polled for it, with its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, serde_json::Value>>))]
     pub source: Option<Box<RawValue>>,
@@ -87,15 +88,15 @@ pub struct RecordVersion {
     /// Its description.
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::description, required))]
     pub td: Box<RawValue>,
-    /// The document that it was converted from.
+    /// The document from which it was converted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<OriginalDocument>,
-    /// Its access, where fewer are shown it than see the Thing.
+    /// Its access, if fewer callers can see it than the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
 }
 
-/// The document that a Thing was converted from, with secrets replaced by references.
+/// The document from which a Thing was converted, with secrets replaced by references.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]

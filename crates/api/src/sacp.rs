@@ -12,20 +12,20 @@ use serde_json::Value;
 pub struct SacpReading {
     /// The place of the response in the text.
     pub found: Found,
-    /// True if the response had to be repaired to be read.
+    /// True if the response could only be read after repairs.
     pub repaired: bool,
     /// The repairs: deviations from JSON, members in another form, and values in another type than the action declares.
     #[serde(default)]
     pub repairs: Vec<Repair>,
-    /// The response, or what stands for it: `schemas/sacp-response.json`.
+    /// The response, or its substitute: `schemas/sacp-response.json`.
     pub response: Value,
-    /// True if there is a response and nothing is wrong with it.
+    /// True if there is a response without faults.
     pub valid: bool,
-    /// Faults of the response; without one, of the object that came nearest.
+    /// Faults of the response; without a response, those of the most similar object.
     pub violations: Vec<Violation>,
 }
 
-/// A repair of an answer: something in it had another form, and exactly one interpretation.
+/// A repair of an answer: a part of it had an unexpected form with exactly one interpretation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Repair {

@@ -11,7 +11,7 @@ use utoipa::{
 
 use crate::{Filters, MAX_QUERY_BYTES, Mode, QueryParameters};
 
-/// A Thing Description, which is an open document: its schema is the server's.
+/// A Thing Description, which is an open document; the server has its schema.
 pub fn description() -> Ref {
     Ref::from_schema_name("ThingDescription")
 }

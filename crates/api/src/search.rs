@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Number of hits of a search that asks for no number.
+/// Default number of hits of a search.
 pub const DEFAULT_LIMIT: usize = 10;
 /// Maximum number of hits of one answer.
 pub const MAX_LIMIT: usize = 1000;
@@ -10,7 +10,7 @@ pub const MAX_LIMIT: usize = 1000;
 pub const MAX_DEPTH: usize = 10_000;
 /// Maximum length of a query text, in bytes.
 pub const MAX_QUERY_BYTES: usize = 4096;
-/// Maximum length of the text that values of facets are looked up by, in bytes.
+/// Maximum length of the text by which values of facets are looked up, in bytes.
 pub const MAX_FACET_QUERY_BYTES: usize = 256;
 
 /// The mode of a search for words.
@@ -29,7 +29,7 @@ pub enum Mode {
     Lexical,
     /// The meaning alone.
     Semantic,
-    /// Both; the words alone where the registry has no vectors.
+    /// Both; only the words if the registry has no vectors.
     #[default]
     Hybrid,
 }
@@ -53,7 +53,7 @@ impl Mode {
     }
 }
 
-/// The key that hits are sorted by.
+/// The key by which hits are sorted.
 ///
 /// ```
 /// use agentdex_api::SortBy;

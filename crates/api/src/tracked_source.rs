@@ -3,7 +3,7 @@
 use agentdex_td::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A URL that an agent was imported from and that is polled. Moments are in RFC 3339.
+/// A URL from which an agent was imported, and which is polled. Moments are in RFC 3339.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(example = json!({
@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
     ],
 })))]
 pub struct TrackedSource {
-    /// The Thing that the document is about; the first where it became several.
+    /// The Thing that the document describes; the first if there are several.
     pub id: String,
     /// The URL of the document.
     pub source: String,
-    /// The URL at the end of its redirects, if there are any; without a query, in which secrets may be.
+    /// The URL after redirects, if there are any; without its query, which may contain secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// The name of the format of the document, such as `a2a`.
@@ -40,13 +40,13 @@ pub struct TrackedSource {
     /// The moment of the last poll.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub last_fetch: Timestamp,
-    /// The moment when it last served the document, or confirmed that it is unchanged.
+    /// The moment when it last served the document, or confirmed that the document is unchanged.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub last_success: Timestamp,
     /// The moment of the next poll.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub next_try: Timestamp,
-    /// Number of polls that failed in a row.
+    /// Number of failed polls in a row.
     pub failures: u32,
     /// The reason why the last poll failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub struct TrackedSource {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum SourceStatus {
-    /// It serves its document, or has failed a few times only.
+    /// It serves its document, or has failed only a few times.
     Current,
     /// It failed repeatedly: the Thing is as the document last described it.
     Stale,
@@ -79,7 +79,7 @@ pub enum SourceStatus {
 }
 
 impl SourceStatus {
-    /// Those that a registry of this version has.
+    /// All states that this version knows.
     pub const ALL: [SourceStatus; 2] = [SourceStatus::Current, SourceStatus::Stale];
 
     /// The name in descriptions and filters.
@@ -108,9 +108,9 @@ pub struct Revision {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RefreshedImport))]
 pub struct Refreshed {
-    /// The state of the source; `null` where it is no longer tracked.
+    /// The state of the source; `null` if it is no longer tracked.
     pub import: Option<TrackedSource>,
-    /// `unchanged`, `updated`, or `stopped` where the Thing was removed or changed by hand in the meantime.
+    /// `unchanged`, `updated`, or `stopped` if the Thing was removed or edited in the meantime.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub result: RefreshResult,
 }
@@ -119,11 +119,11 @@ pub struct Refreshed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RefreshResult {
-    /// The description is as before, or as another poll or import has written it in the meantime.
+    /// The description is unchanged, or another poll or import has already updated it.
     Unchanged,
     /// The document changed and was imported.
     Updated,
-    /// The source is no longer tracked: its Thing was removed, or changed by hand, during the poll.
+    /// The source is no longer tracked: its Thing was removed or edited during the poll.
     Stopped,
 }
 

@@ -14,7 +14,7 @@ pub struct ValidationReport {
     pub version: Option<Version>,
     /// Faults that make it invalid.
     pub violations: Vec<Violation>,
-    /// Oddities, and what was or would be fixed.
+    /// Warnings, and what was or would be fixed.
     pub warnings: Vec<Violation>,
 }
 

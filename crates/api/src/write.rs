@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{Problem, access::Visibility};
 
-/// The effect of a write, or in a dry run the one that it would have.
+/// The effect of a write, or in a dry run, the effect that it would have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -14,17 +14,18 @@ use crate::{Problem, access::Visibility};
 pub enum Effect {
     /// The Thing is new.
     Created,
-    /// Its description changed, or the format that it was converted from.
+    /// Its description changed, or the format from which it was converted.
     Updated,
-    /// Its description is what it was, but the document that it was imported from was replaced: exports in that
-    /// format are now the new one. There is no event, and the Thing keeps its entity tag.
+    /// Its description is unchanged, but its original document was replaced, which exports in that format
+    /// return. There is no event, and the Thing keeps its entity tag.
     OriginalUpdated,
-    /// Its description is what it was, but a version that isn't served was stored, replaced or removed. There is no event, and
-    /// the Thing keeps its entity tag.
+    /// Its description is unchanged, but a version that isn't served was stored, replaced, or removed. There is no
+    /// event, and the Thing keeps its entity tag.
     VersionsUpdated,
-    /// Its description, its original and its versions are what they were; at most the expiry moved.
+    /// Its description, its original, and its versions are unchanged; at most, its expiry was
+    /// extended.
     Unchanged,
-    /// It is gone.
+    /// The Thing was removed.
     Removed,
     /// An effect that only a newer registry knows.
     #[serde(other, skip_serializing)]
@@ -67,28 +68,29 @@ impl Serialize for Effect {
     }
 }
 
-/// A version of a Thing, of the answer of `GET /things/{id}/versions`.
+/// A version of a Thing in the answer of `GET /things/{id}/versions`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Version {
-    /// The version; absent where its description names none.
+    /// The version; absent if its description names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// True of the one that is read without `version`.
+    /// True for the version that is served when a request names none.
     #[serde(rename = "served")]
     pub is_served: bool,
     /// Its entity tag, for `If-Match` with `version`.
     pub etag: String,
-    /// The format that it was converted from.
+    /// The format from which it was converted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// The id of the Thing of the document that declares it as a part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
-    /// The visibility of this version, where fewer are shown it than see the Thing; for who may change the Thing.
+    /// The visibility of this version, if fewer callers can see it than the Thing; only for callers who may
+    /// change the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Visibility>,
-    /// False if the version belongs to a former owner: the caller can remove it but not read it.
+    /// False if the version belongs to a former owner: the caller can remove it, but not read it.
     #[serde(default = "is_readable", rename = "readable", skip_serializing_if = "is_true")]
     pub is_readable: bool,
 }
@@ -107,11 +109,11 @@ fn is_true(is_readable: &bool) -> bool {
 pub struct Created {
     /// The id of the Thing.
     pub id: String,
-    /// Fixes and oddities.
+    /// Fixes and warnings.
     pub warnings: Vec<Violation>,
 }
 
-/// The effect of a write: of a dry run, or of a removal whose effect was asked for.
+/// The effect of a dry run, or of a removal with a request for its effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -122,7 +124,7 @@ pub struct DryRun {
     pub effect: Effect,
     /// The id of the Thing.
     pub id: String,
-    /// Fixes and oddities.
+    /// Fixes and warnings.
     pub warnings: Vec<Violation>,
 }
 
@@ -134,7 +136,7 @@ pub struct BatchResult {
     /// True in a dry run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// The effect of the line, or in a dry run the one that it would have.
+    /// The effect of the line, or in a dry run, the effect that it would have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub effect: Option<Effect>,
@@ -151,7 +153,7 @@ pub struct BatchResult {
     pub problem: Option<Problem>,
     /// The status of the line: 201, 204 (200 in a dry run) or that of a problem.
     pub status: u16,
-    /// Fixes and oddities; missing beside a problem.
+    /// Fixes and warnings; absent if there is a problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<Violation>>,
 }
@@ -168,10 +170,11 @@ pub struct Imported {
     pub dry_run: bool,
     /// The ids of all Things of the document; its own first.
     pub ids: Vec<String>,
-    /// The ids of Things whose description is what it was, while the document that they were imported from, which
-    /// exports return, was replaced. There is no event of that.
+    /// The ids of Things whose description is unchanged, but whose original document, which exports return, was
+    /// replaced. This causes no event.
     pub original_updated: Vec<String>,
-    /// The ids of parts that an earlier version of the document had, and this one hasn't. They are removed.
+    /// The ids of parts that an earlier version of the document had, and this one doesn't. They are
+    /// removed.
     pub removed: Vec<String>,
     /// The descriptions as they would be stored, in a dry run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -179,9 +182,10 @@ pub struct Imported {
     pub things: Vec<Value>,
     /// The ids of Things that existed and changed.
     pub updated: Vec<String>,
-    /// The ids of Things whose description is what it was, while a version that isn't served was stored or replaced.
+    /// The ids of Things whose description is unchanged, but of which a version that isn't served was stored or
+    /// replaced.
     #[serde(default)]
     pub versions_updated: Vec<String>,
-    /// Oddities of the document, and what of it didn't survive; pointers are into the document.
+    /// Warnings about the document, and parts of it that were lost; pointers are into the document.
     pub warnings: Vec<Violation>,
 }

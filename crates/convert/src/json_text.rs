@@ -201,7 +201,7 @@ impl<'de> Visitor<'de> for Value<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value that JSON has")
+        f.write_str("a JSON value")
     }
 
     fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {

@@ -5,42 +5,42 @@ use std::sync::Arc;
 use super::{Owner, Role};
 use crate::Timestamp;
 
-/// Somebody who has proved who it is.
+/// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// In whose name it acts.
+    /// The owner as which it acts.
     pub owner: Owner,
     /// Its role.
     pub role: Role,
-    /// The credential that it proved itself with: the id of an API key, `certificate:` with the SHA-256 of a certificate, or
-    /// `token:` with the issuer and subject of a token.
+    /// The credential with which it is authenticated: the id of an API key, `certificate:` with the SHA-256 of a
+    /// certificate, or `token:` with the issuer and subject of a token.
     pub key: String,
-    /// The moment when that stops to be valid; none: when it is revoked.
+    /// The moment when the credential expires; none if it is valid until it is revoked.
     pub expires: Option<Timestamp>,
 }
 
 /// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// Somebody who may do everything: clients of a server without authentication.
+    /// A caller with all permissions: a client of a server without authentication.
     Trusted,
-    /// Somebody without credentials.
+    /// A caller without credentials.
     Anonymous,
-    /// Somebody with valid credentials.
+    /// A caller with valid credentials.
     Principal(Arc<Principal>),
 }
 
-/// The reason why a credential stands for nobody.
+/// The reason why a credential was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unauthenticated {
-    /// It isn't valid; why, as a sentence about it.
+    /// It isn't valid; a sentence about the reason.
     Invalid(String),
-    /// The keys that it has to be checked with aren't there at present; the reason.
+    /// The keys to check it with are currently unavailable; the reason.
     Unavailable(String),
 }
 
 impl Caller {
-    /// True if the credential that it proved itself with, if it did, hasn't expired.
+    /// True unless the credential of the caller, if any, has expired.
     pub fn is_valid_at(&self, moment: Timestamp) -> bool {
         match self {
             Caller::Principal(principal) => principal.expires.is_none_or(|expires| moment < expires),
@@ -48,7 +48,7 @@ impl Caller {
         }
     }
 
-    /// The owner that it is, where it has proved that.
+    /// The authenticated caller, if it is one.
     pub fn principal(&self) -> Option<&Arc<Principal>> {
         match self {
             Caller::Principal(principal) => Some(principal),
@@ -56,7 +56,7 @@ impl Caller {
         }
     }
 
-    /// Its owner, where it has proved one.
+    /// The owner as which it is authenticated, if any.
     pub fn owner(&self) -> Option<&Owner> {
         match self {
             Caller::Principal(principal) => Some(&principal.owner),

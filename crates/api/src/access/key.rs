@@ -16,7 +16,7 @@ const ID_DIGITS: usize = 12;
 /// The length of a secret in hexadecimal digits.
 const SECRET_DIGITS: usize = 64;
 
-/// A key to be made.
+/// A key to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(
@@ -27,19 +27,19 @@ const SECRET_DIGITS: usize = 64;
 pub struct NewKey {
     /// The role of its holder.
     pub role: Role,
-    /// In whose name its holder acts: characters of ASCII without spaces.
+    /// The owner as which its holder acts: ASCII characters without spaces.
     #[cfg_attr(
         feature = "schema",
         schema(value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")
     )]
     pub owner: Owner,
-    /// For how many seconds it is valid; none: until it is revoked.
+    /// For how many seconds it is valid; absent: until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_number::optional")]
     #[cfg_attr(feature = "schema", schema(nullable = false, maximum = 9007199254740991_u64))]
     pub ttl: Option<u64>,
 }
 
-/// A key as it is listed: everything but its secret.
+/// A key as listed: everything but its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -48,13 +48,13 @@ pub struct ApiKey {
     pub id: String,
     /// The role of its holder.
     pub role: Role,
-    /// In whose name its holder acts.
+    /// The owner as which its holder acts.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub owner: Owner,
     /// When it was created.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub created: Timestamp,
-    /// When it stops to be valid.
+    /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
     pub expires: Option<Timestamp>,
@@ -62,7 +62,8 @@ pub struct ApiKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
     pub last_used: Option<Timestamp>,
-    /// True if it is revoked and valid no more, but the disk has no room to store that: it is tried again.
+    /// True if it is revoked, and no longer valid, but the revocation isn't stored yet because the disk is
+    /// full; storing it is retried.
     #[serde(default, rename = "revoking", skip_serializing_if = "std::ops::Not::not")]
     pub is_revoking: bool,
 }
@@ -75,7 +76,7 @@ pub struct CreatedKey {
     /// The key as it is listed.
     #[serde(flatten)]
     pub listed: ApiKey,
-    /// The text that its holder sends: `adx_`, the id, `_` and the secret.
+    /// The text that its holder sends as a credential: `adx_`, the id, `_` and the secret.
     pub key: String,
 }
 
@@ -98,7 +99,7 @@ impl ApiKey {
 pub struct Secret(String);
 
 impl Secret {
-    /// True if it is that of the token. Takes as long wherever the two differ.
+    /// True if it is the secret of the token. Takes the same time wherever the two differ.
     pub fn matches(&self, token: &Token<'_>) -> bool {
         let given = token.secret();
         let differing =
@@ -113,7 +114,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A key as its holder has it, taken apart.
+/// The parts of a key as its holder has it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Token<'a> {
     /// The id of the key.
@@ -122,7 +123,7 @@ pub struct Token<'a> {
 }
 
 impl<'a> Token<'a> {
-    /// Takes a key apart; none if it isn't written as one.
+    /// Splits a key into its parts; none if it isn't a well-formed key.
     ///
     /// ```
     /// use agentdex_api::access::Token;
@@ -139,14 +140,14 @@ impl<'a> Token<'a> {
         (is_token && is_hexadecimal(secret)).then_some(Token { id, secret })
     }
 
-    /// Writes a key from 38 random bytes: what its holder gets.
+    /// Writes a key from 38 random bytes, as its holder gets it.
     pub fn from_random(random: &[u8; (ID_DIGITS + SECRET_DIGITS) / 2]) -> String {
         let digits = HEXLOWER.encode(random);
         let (id, secret) = digits.split_at(ID_DIGITS);
         format!("{PREFIX}{id}_{secret}")
     }
 
-    /// The part of it that is stored.
+    /// The part of the key that is stored.
     pub fn secret(&self) -> Secret {
         Secret(HEXLOWER.encode(digest(&SHA256, self.secret.as_bytes()).as_ref()))
     }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// The longest name in bytes.
 const MAX_BYTES: usize = 128;
 
-/// The name in which principals act: of a team, a service or a person. Several API keys may have the same.
+/// The name as which principals act: of a team, a service, or a person. Several API keys can have the same
+/// owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = OwnerName, value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$"))]

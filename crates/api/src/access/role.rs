@@ -4,21 +4,21 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The role of a principal. Each role may do what those before it may.
+/// The role of a principal. Each role includes the permissions of those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum Role {
-    /// Read, search and subscribe.
+    /// Read, search, and subscribe.
     Read,
-    /// Also register, change and remove.
+    /// Also register, change, and remove.
     Register,
-    /// Also manage API keys, take backups and read the guardian's trail.
+    /// Also manage API keys, take backups, and read the guardian's trail.
     Admin,
 }
 
 impl Role {
-    /// All of them, the one that may least first.
+    /// All roles, the one with the fewest permissions first.
     pub const ALL: [Role; 3] = [Role::Read, Role::Register, Role::Admin];
 
     /// Its name.

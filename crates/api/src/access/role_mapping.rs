@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use super::Role;
 
-/// Roles by name. An entry is `ROLE` for everybody, or `NAME=ROLE` for those of that name; the one that may most counts.
-/// Without entries everybody has the role `read`.
+/// Roles by name. An entry is `ROLE` for everyone, or `NAME=ROLE` for those with that name; the highest role counts.
+/// Without entries, everyone has the role `read`.
 ///
 /// ```
 /// use agentdex_api::access::{Role, RoleMapping};
@@ -29,7 +29,7 @@ impl Default for RoleMapping {
 }
 
 impl RoleMapping {
-    /// Roles by their own names: those who are called `admin` are.
+    /// Roles by their own names: those with the name `admin` have the role `admin`.
     pub fn by_role_name() -> RoleMapping {
         RoleMapping { everybody: None, named: Role::ALL.map(|role| (role.as_str().to_owned(), role)).into() }
     }
@@ -51,7 +51,7 @@ impl RoleMapping {
         Ok(if mapping.is_empty() { RoleMapping::default() } else { mapping })
     }
 
-    /// The role of somebody with these names; none where no entry is about it.
+    /// The role of a caller with these names; none if no entry applies.
     pub fn role_of<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Option<Role> {
         let of_name = |name: &str| self.named.iter().filter(|(known, _)| known == name).map(|(_, role)| *role).max();
         names.into_iter().filter_map(of_name).max().max(self.everybody)

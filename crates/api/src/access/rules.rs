@@ -2,41 +2,41 @@
 
 use super::{Caller, Role};
 
-/// The role that an action needs, and whether the action changes anything. A role may do what lesser roles may.
+/// The role that an action requires, and whether the action changes anything. Higher roles include lower ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// No role at all.
     Nothing,
     /// This role; the action changes nothing.
     Read(Role),
-    /// This role; the action changes something, which a server that is read-only refuses.
+    /// This role; the action changes something, so a read-only server refuses it.
     Write(Role),
 }
 
-/// The rules for all callers of a server. The default is a server that everybody may use who reaches it.
+/// The rules for all callers of a server. By default, everyone who can reach the server can use it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// True if callers have to prove who they are.
+    /// True if callers must authenticate.
     pub authentication: bool,
     /// True if callers without credentials have the role `read`.
     pub public_read: bool,
-    /// True if nobody may change anything: agents, queries, namespaces, keys.
+    /// True if nobody can change anything: agents, queries, namespaces, keys.
     pub read_only: bool,
 }
 
-/// The reason why a caller may not do something.
+/// The reason why an action was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It has to prove who it is.
+    /// The caller must authenticate.
     Unauthenticated,
-    /// It needs this role.
+    /// The caller needs this role.
     Forbidden(Role),
-    /// Nobody may.
+    /// The server is read-only.
     ReadOnly,
 }
 
 impl Rules {
-    /// Decides if a caller may do what needs this.
+    /// Decides whether a caller is allowed an action.
     ///
     /// ```
     /// use agentdex_api::access::{Caller, Need, Refusal, Role, Rules};
@@ -65,7 +65,7 @@ impl Rules {
         if self.read_only && writes { Err(Refusal::ReadOnly) } else { Ok(()) }
     }
 
-    /// The caller that somebody without credentials is.
+    /// The caller of requests without credentials.
     pub fn without_credentials(&self) -> Caller {
         if self.authentication { Caller::Anonymous } else { Caller::Trusted }
     }

@@ -10,22 +10,22 @@ use crate::Seq;
 /// The longest name of a namespace in bytes.
 const MAX_BYTES: usize = 128;
 
-/// The callers who may see a Thing, beside its owner and admins.
+/// The callers who can see a Thing, in addition to its owner and admins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum Visibility {
-    /// Everybody who may read.
+    /// Everyone with the role `read`.
     #[default]
     Public,
     /// The members of its namespace.
     Namespace,
-    /// Nobody.
+    /// Nobody else.
     Private,
 }
 
 impl Visibility {
-    /// All of them, the widest first.
+    /// All values, the widest first.
     pub const ALL: [Visibility; 3] = [Visibility::Public, Visibility::Namespace, Visibility::Private];
 
     /// Its name.
@@ -64,7 +64,8 @@ impl Namespace {
         &self.0
     }
 
-    /// True if it is the name of a domain, such as `example.org`, which only who has that may claim.
+    /// True if it is a domain name, such as `example.org`, which only the owner of the domain can
+    /// claim.
     pub fn is_domain(&self) -> bool {
         self.0.contains('.')
     }
@@ -107,22 +108,22 @@ impl fmt::Display for Namespace {
     }
 }
 
-/// The number of a namespace in its store. It is never given twice: a namespace that was given up and one that is claimed
-/// later by the same name have different numbers, and nobody sees by the one what is in the other.
+/// The number of a namespace in its store. Numbers are never reused: if a namespace was given up and its name is
+/// claimed again, the new namespace has another number, so that its members don't see what is in the old one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NamespaceNumber(pub u64);
 
 impl NamespaceNumber {
-    /// That of a name which nobody has claimed: no namespace has it, so that nobody is its member.
+    /// The number for names that nobody has claimed. No namespace has it, so it has no members.
     pub const UNCLAIMED: NamespaceNumber = NamespaceNumber(0);
 }
 
-/// Owner, namespace and visibility of a Thing. The default is a Thing of nobody that everybody sees.
+/// Owner, namespace, and visibility of a Thing. By default, a Thing has no owner and is public.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Access {
-    /// The owner that registered it; none: somebody whom the server didn't authenticate.
+    /// The owner that registered it; absent if the server didn't authenticate the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
@@ -134,23 +135,24 @@ pub struct Access {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub namespace: Option<Namespace>,
-    /// The number of that namespace, by which it is decided who sees the Thing. It stays in the registry.
+    /// The number of that namespace, which decides who sees the Thing. It isn't sent to clients.
     #[serde(skip)]
     pub number: Option<NamespaceNumber>,
 }
 
 impl Access {
-    /// True if it is that of a Thing of nobody that everybody sees.
+    /// True if the Thing has no owner and is public.
     pub fn is_default(&self) -> bool {
         *self == Access::default()
     }
 
-    /// True if everybody who may read sees the Thing.
+    /// True if everyone with the role `read` sees the Thing.
     pub fn is_public(&self) -> bool {
         self.visibility == Visibility::Public
     }
 
-    /// True if a caller may change and remove the Thing. One of nobody is the admins'.
+    /// True if a caller may change and remove the Thing. Only admins may change a Thing without an
+    /// owner.
     pub fn lets_change(&self, caller: &Caller) -> bool {
         match caller {
             Caller::Trusted => true,
@@ -162,7 +164,8 @@ impl Access {
     }
 }
 
-/// A change of the access to a Thing; what is none stays as it is, or the default of a new Thing.
+/// A change of the access to a Thing. Absent members stay as they are, or have the default for a
+/// new Thing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(
@@ -181,7 +184,7 @@ pub struct AccessRequest {
     /// Its visibility.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Visibility>,
-    /// The namespace that it is to be in, one that the caller is a member of; an inner none, in JSON `null`: in none.
+    /// The new namespace, of which the caller must be a member; `null` removes the Thing from its namespace.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(
         feature = "schema",
@@ -191,8 +194,8 @@ pub struct AccessRequest {
     /// The number of that namespace, which the registry fills in.
     #[serde(skip)]
     pub number: Option<NamespaceNumber>,
-    /// True to give this access also to the versions that aren't served, and to originals that edits lie over. It is the query
-    /// parameter `versions=all`.
+    /// True to also give this access to the versions that aren't served, and to original documents of edited Things.
+    /// It is the query parameter `versions=all`.
     #[serde(skip)]
     pub all_versions: bool,
 }
@@ -203,7 +206,7 @@ fn given<'de, D: Deserializer<'de>>(member: D) -> Result<Option<Option<Namespace
 }
 
 impl AccessRequest {
-    /// The access after it.
+    /// Returns the access after the change.
     pub fn applied_to(&self, before: &Access) -> Access {
         Access {
             owner: self.owner.clone().or_else(|| before.owner.clone()),
@@ -214,19 +217,20 @@ impl AccessRequest {
     }
 }
 
-/// The Things that a caller sees beside public ones. None of these types stands for callers who see everything.
+/// The Things that a caller sees in addition to public ones. Callers who see everything have
+/// none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Grants {
     /// The owner whose Things it sees.
     pub owner: Option<Owner>,
-    /// The namespaces that it is a member of, and the position in the log since which it is.
+    /// The namespaces of which it is a member, each with the position in the log since when.
     pub member_since: BTreeMap<NamespaceNumber, Seq>,
-    /// The times in which it was a member of namespaces and is no longer: from a position until before another.
+    /// Its former memberships in namespaces: from one position until before another.
     pub formerly: BTreeMap<NamespaceNumber, Vec<(Seq, Seq)>>,
 }
 
 impl Grants {
-    /// True if Things with this access are seen.
+    /// True if the caller sees Things with this access.
     pub fn see(&self, access: &Access) -> bool {
         match access.visibility {
             Visibility::Public => true,
@@ -235,7 +239,7 @@ impl Grants {
         }
     }
 
-    /// True if Things with this access are its own.
+    /// True if the caller owns Things with this access.
     pub fn own(&self, access: &Access) -> bool {
         self.owner.is_some() && self.owner == access.owner
     }
@@ -245,7 +249,7 @@ impl Grants {
         !self.member_since.is_empty() || !self.formerly.is_empty()
     }
 
-    /// The position since which it is a member of the namespace in which Things with this access are.
+    /// The position since which it is a member of the namespace of Things with this access.
     pub fn since(&self, access: &Access) -> Option<Seq> {
         access.number.and_then(|number| self.member_since.get(&number).copied())
     }
