@@ -71,7 +71,7 @@ const fn v6(segments: [u16; 2], prefix: u32) -> Network {
 }
 
 impl Network {
-    /// Reads `192.0.2.0/24`, `fd00::/8` or a single address. What is no network is none.
+    /// Reads `192.0.2.0/24`, `fd00::/8`, or a single address. Other texts are none.
     pub fn parse(text: &str) -> Option<Network> {
         let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
         let address: IpAddr = address.parse().ok()?;
@@ -84,13 +84,14 @@ impl Network {
         (prefix <= most).then(|| Network { bits: bits(address), prefix: prefix + before })
     }
 
-    /// Its first address; of IPv4 as an IPv4-mapped one.
+    /// Its first address; for IPv4, an IPv4-mapped one.
     pub fn first_address(&self) -> Ipv6Addr {
         let of_hosts = u128::MAX.checked_shr(self.prefix).unwrap_or_default();
         Ipv6Addr::from_bits(self.bits & !of_hosts)
     }
 
-    /// True if the address is in it. A network of IPv6 has no IPv4 addresses, however wide it is.
+    /// True if the address is in it. IPv6 networks contain no IPv4 addresses, however wide they
+    /// are.
     pub fn contains(&self, address: IpAddr) -> bool {
         let bits = bits(address);
         self.covers(bits) && (self.prefix >= IPV4.prefix || !IPV4.covers(bits))

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::address::Network;
 use crate::{Error, Result};
 
-/// Networks, addresses and hosts of the operator's own that may be fetched from.
+/// Networks, addresses, and hosts from which the operator allows fetches.
 ///
 /// ```
 /// let allowed = agentdex_fetch::AllowList::parse(["10.1.0.0/16", "cards.internal", "localhost:8080"])?;
@@ -33,8 +33,9 @@ enum Place {
 }
 
 impl AllowList {
-    /// Reads entries: a network (`10.1.0.0/16`, `fd00::/8`), an address or a host name, the latter two
-    /// also with a port (`localhost:8080`, `[::1]:8080`). A host name allows whatever it stands for.
+    /// Reads entries: a network (`10.1.0.0/16`, `fd00::/8`), an address, or a host name. The latter
+    /// two can have a port (`localhost:8080`, `[::1]:8080`). A host name allows all addresses to which
+    /// it resolves.
     ///
     /// # Errors
     /// [`Error::InvalidSetting`]
@@ -46,7 +47,7 @@ impl AllowList {
         entries.into_iter().map(|entry| read(entry.as_ref())).collect::<Result<_>>().map(AllowList)
     }
 
-    /// The host of a URL, at its port alone.
+    /// The host of a URL, only at its port.
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] where it isn't one of http or https.
@@ -59,7 +60,7 @@ impl AllowList {
         AllowList::parse([format!("{host}:{port}")])
     }
 
-    /// These and those of another list.
+    /// The entries of both lists.
     pub fn and(mut self, more: AllowList) -> AllowList {
         self.0.extend(more.0);
         self

@@ -29,9 +29,9 @@ pub struct Fetched {
 /// The result of a conditional fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// There is a document that differs from the known one, or whose server can't tell.
+    /// A document that differs from the known one, or may differ.
     Fetched(Fetched),
-    /// The known document is still right.
+    /// The known document is still current.
     NotModified {
         /// Freshness lifetime by its server's `Cache-Control`, if there is one.
         max_age: Option<Duration>,
@@ -48,7 +48,7 @@ pub struct Validators {
 }
 
 impl Validators {
-    /// True if there is neither.
+    /// True if there are no validators.
     pub fn is_empty(&self) -> bool {
         self.etag.is_none() && self.last_modified.is_none()
     }

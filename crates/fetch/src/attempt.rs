@@ -43,19 +43,19 @@ impl Attempt {
         }
     }
 
-    /// Something that went wrong, with the answer that it went wrong with, if there was one.
+    /// A failure, with the answer that caused it, if there was one.
     pub fn failed(&self, status: Option<StatusCode>, reason: impl Into<String>) -> Error {
         let (url, status) = (self.shown.clone(), status.map(|status| status.as_u16()));
         Error::Failed { url, status, reason: reason.into(), retry_after: None, source: None }
     }
 
-    /// An answer with a status that brings no document, and how long its server wants to be left alone.
+    /// An answer whose status means that there is no document, and how long its server asks to wait.
     pub fn unexpected(&self, status: StatusCode, pause: Option<Duration>) -> Error {
         let (url, reason) = (self.shown.clone(), format!("the response is {status}"));
         Error::Failed { url, status: Some(status.as_u16()), reason, retry_after: pause, source: None }
     }
 
-    /// A connection that didn't come about, or broke off.
+    /// A connection that failed, or was cut off.
     pub fn interrupted(&self, doing: &'static str, error: reqwest::Error) -> Error {
         if error.is_timeout() {
             return self.timed_out(doing);

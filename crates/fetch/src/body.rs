@@ -27,7 +27,7 @@ pub(super) enum BodyError {
 }
 
 impl Body {
-    /// A body in this content coding, of at most `limit` bytes; none for a coding that isn't known.
+    /// A body in this content coding, of at most `limit` bytes; none for unknown codings.
     pub fn new(coding: &str, maximum: usize) -> Option<Body> {
         let bounded = Bounded { bytes: Vec::new(), maximum };
         let decoder = match coding.to_ascii_lowercase().as_str() {

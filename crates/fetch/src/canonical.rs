@@ -9,8 +9,8 @@ pub fn is_same_url(one: &str, other: &str) -> bool {
     one == other || canonical(one).is_some_and(|one| canonical(other) == Some(one))
 }
 
-/// The one spelling of all URLs that [`is_same_url`] takes for the same, to look them up by. A text that is not a URL
-/// is its own.
+/// The canonical spelling of a URL, for lookups: it is the same for all URLs that [`is_same_url`] considers the same.
+/// A text that is not a URL is returned unchanged.
 pub fn canonical_url(url: &str) -> String {
     canonical(url).unwrap_or_else(|| url.to_owned())
 }

@@ -21,7 +21,8 @@ const MAX_CLIENTS: usize = 1024;
 /// Idle connections to one origin that are reused.
 const MAX_IDLE: usize = 16;
 
-/// Opens connections to where the operator allows it. Cloning is cheap and shares the connections.
+/// Opens connections to the destinations that the operator allows. Cloning is cheap and shares the
+/// connections.
 #[derive(Clone)]
 pub struct Connections(Arc<Pool>);
 
@@ -45,7 +46,7 @@ struct Guard {
 struct Refusal(String);
 
 impl Connections {
-    /// Connections that ask the operating system what names stand for.
+    /// Connections that resolve names with the operating system.
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] for a proxy or a file with certificates that can't be used.
@@ -53,7 +54,7 @@ impl Connections {
         Connections::with_resolver(options, SystemResolver)
     }
 
-    /// Connections that ask somebody else what names stand for.
+    /// Connections with their own resolver of names.
     ///
     /// # Errors
     /// As [`Connections::new`].
@@ -62,12 +63,12 @@ impl Connections {
         Ok(Connections(Arc::new(Pool { options, tls, resolver: Arc::new(resolver), clients: Mutex::default() })))
     }
 
-    /// The options they were made with.
+    /// The options with which they were created.
     pub fn options(&self) -> &Options {
         &self.0.options
     }
 
-    /// A client for requests to the origin of a URL, and to no other: it follows no redirects.
+    /// A client for requests only to the origin of a URL. It follows no redirects.
     ///
     /// # Errors
     /// [`Error::Refused`] where it may not be connected to, as far as that is known before a connection is made;
@@ -94,7 +95,8 @@ impl Connections {
         Ok(client)
     }
 
-    /// The configuration of TLS for protocols that make their own connections: whom they trust.
+    /// The TLS configuration for protocols that open their own connections: the trusted
+    /// certificates.
     pub fn tls(&self) -> ClientConfig {
         let mut configuration = self.0.tls.clone();
         // What HTTP would negotiate.
@@ -102,7 +104,7 @@ impl Connections {
         configuration
     }
 
-    /// The addresses of a host for protocols that make their own connections, all checked.
+    /// The addresses of a host, all checked, for protocols that open their own connections.
     ///
     /// # Errors
     /// [`Error::Refused`] where one may not be connected to, [`Error::Failed`] where there is none.
@@ -176,7 +178,7 @@ impl reqwest::dns::Resolve for Guard {
     }
 }
 
-/// The reason why a connection was refused before it was made, if it was, among the causes of a client's error.
+/// The reason why a connection was refused before it was opened, if it is among the causes of a client's error.
 pub fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -81,13 +81,13 @@ impl Fetcher {
         Ok(Fetcher(Arc::new(inner)))
     }
 
-    /// The same with queues of its own: users of one never wait for users of the other.
+    /// The same fetcher with its own queues: users of one never wait for users of the other.
     #[doc(hidden)]
     pub fn apart(&self) -> Fetcher {
         self.allowing(AllowList::default())
     }
 
-    /// The same with queues of its own, which may also fetch from elsewhere.
+    /// The same fetcher with its own queues and additional allowed destinations.
     #[doc(hidden)]
     pub fn allowing(&self, more: AllowList) -> Fetcher {
         let Inner { options, tls, resolver, .. } = &*self.0;
@@ -96,7 +96,7 @@ impl Fetcher {
         Fetcher(Arc::new(Inner { rate_limits: rate_limits(&options), options, tls, resolver }))
     }
 
-    /// The options it was made with.
+    /// The options with which it was created.
     pub fn options(&self) -> &Options {
         &self.0.options
     }
@@ -113,7 +113,7 @@ impl Fetcher {
         }
     }
 
-    /// Fetches a document unless it is the one that `validators` came with.
+    /// Fetches a document unless it is still the one to which `validators` belong.
     ///
     /// # Errors
     /// As [`Fetcher::fetch`].
@@ -121,8 +121,8 @@ impl Fetcher {
         self.run(&self.attempt(&request.url), request, validators).await
     }
 
-    /// Waits until requests may be made to the host of a URL by other means than this fetcher. They count as one of its fetches
-    /// until the permit is dropped.
+    /// Waits until requests to the host of a URL are allowed outside of this fetcher. They count as one of its
+    /// fetches until the permit is dropped.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Failed`] if the host has no address, [`Error::Busy`].

@@ -13,21 +13,22 @@ const JSON: &str = "application/json, application/*+json;q=0.9";
 pub struct Options {
     /// Destinations that are allowed although they aren't public.
     pub allowed: AllowList,
-    /// The HTTP proxy that everything goes through, such as `http://proxy.internal:3128`; none: none,
-    /// whatever the environment says. Names are still checked where they can be resolved here; which
-    /// address is connected to is then up to the proxy.
+    /// The HTTP proxy for all requests, such as `http://proxy.internal:3128`; `None` for no proxy,
+    /// whatever the environment says. Names are still checked if they can be resolved locally, but
+    /// the proxy decides to which address it connects.
     pub proxy: Option<String>,
-    /// A PEM file with certificates that are trusted beside those of the system.
+    /// A PEM file with certificates to trust in addition to those of the system.
     pub ca: Option<PathBuf>,
-    /// Maximum time of a fetch, redirects and the body included.
+    /// Maximum time of a fetch, including redirects and the body.
     pub timeout: Duration,
     /// Maximum time of each phase: waiting for a turn, resolving, connecting, waiting for the next bytes.
     pub phase_timeout: Duration,
     /// Maximum size of a document in bytes, decompressed or not.
     pub max_bytes: usize,
-    /// Maximum number of fetches at the same time; others wait. Polls of tracked sources have as many of their own.
+    /// Maximum number of fetches at the same time; others wait. Polls of tracked sources have a separate limit of
+    /// the same size.
     pub at_once: usize,
-    /// Maximum number of fetches at the same time from one host.
+    /// Maximum number of simultaneous fetches from one host.
     pub at_once_per_host: usize,
 }
 
@@ -96,7 +97,7 @@ impl Options {
     }
 }
 
-/// A URL to fetch, and the media types to ask for.
+/// A URL to fetch, and the media types to request.
 #[derive(Debug, Clone)]
 #[must_use = "a request does nothing until it is fetched"]
 pub struct Request {
@@ -110,7 +111,7 @@ impl Request {
         Request { url: url.into(), accept: JSON }
     }
 
-    /// Says which media types are preferred; whatever comes must be one of JSON.
+    /// Sets the preferred media types. The response must have a JSON media type in any case.
     pub fn accept(mut self, media_types: &'static str) -> Request {
         self.accept = media_types;
         self

@@ -7,11 +7,11 @@ use reqwest::Url;
 pub struct Candidate {
     /// The URL.
     pub url: String,
-    /// Its relation to the URL that was asked for.
+    /// Its relation to the requested URL.
     pub place: Place,
 }
 
-/// The relation of a candidate to the URL that was asked for.
+/// The relation of a candidate to the requested URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The URL itself.
@@ -22,7 +22,8 @@ pub enum Place {
     Site,
 }
 
-/// The URLs to try, in order: that of a document as it is, or of a site with its well-known places.
+/// The URLs to try, in order: the URL itself, unless it is the root of a site, and well-known
+/// places, unless the URL is that of a document.
 ///
 /// A URL that ends in `.json` or is at a well-known place is a document. The root of a site isn't: its
 /// well-known places are tried. Anything else may be either.

@@ -32,7 +32,7 @@ pub(super) struct Pace {
     pub at_once: usize,
     /// Fetches at once from one host.
     pub at_once_per_host: usize,
-    /// The pause between requests to one host or address, once it got [`Pace::burst`] of them.
+    /// The pause between requests to one host or address after [`Pace::burst`] of them.
     pub interval: Duration,
     /// Requests to one host or address without a pause.
     pub burst: u32,
@@ -65,14 +65,14 @@ impl RateLimits {
         RateLimits { pace, all: places(pace.at_once), lookups: places(LOOKUPS_AT_ONCE), hosts: Mutex::default() }
     }
 
-    /// Waits until it may be asked what a name stands for; none where that takes too long.
+    /// Waits until a name may be resolved; none if that takes too long.
     pub async fn lookup(&self) -> Option<OwnedSemaphorePermit> {
         let place = self.lookups.clone().acquire_owned();
         tokio::time::timeout(self.pace.patience, place).await.ok()?.ok()
     }
 
-    /// Waits for a place at a host; none where that takes too long. It comes before the one in all: who
-    /// waits for a busy host takes no place from the others.
+    /// Waits for a place at a host; none if that takes too long. It must be taken before the overall
+    /// place, so that requests that wait for a busy host don't block others.
     pub async fn at_host(&self, name: &str) -> Option<OwnedSemaphorePermit> {
         let host = self.host(Key::Name(name.to_owned()));
         let place = async {
@@ -83,8 +83,8 @@ impl RateLimits {
         tokio::time::timeout(self.pace.patience, place).await.ok().flatten()
     }
 
-    /// Waits until a request may be made from a place at a host, to one of its addresses; none where that
-    /// takes too long. Addresses are spared too, since one may have any number of names.
+    /// Turns a place at a host into a permit for a request to one of its addresses; none if that takes
+    /// too long. Addresses have limits too, since one address can have any number of names.
     pub async fn take(&self, place: OwnedSemaphorePermit, addresses: &[IpAddr]) -> Option<Permit> {
         let permit = async {
             let now = Instant::now();

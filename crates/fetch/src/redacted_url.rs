@@ -5,8 +5,9 @@ use reqwest::Url;
 /// The most characters of a URL that are repeated.
 const MAX_SHOWN: usize = 200;
 
-/// A URL without its credentials, the values of its query, and its fragment: tokens and signatures stand
-/// there, and errors are logged, stored and sent. What is not a URL is cut where a secret could begin.
+/// A URL without its credentials, the values of its query, and its fragment: they can contain tokens and
+/// signatures, and errors are logged, stored, and sent. Other texts are cut off where a secret could
+/// begin.
 pub fn shown(url: &str) -> String {
     let parsed = Url::parse(url).ok();
     let has_credentials = |url: &Url| !url.username().is_empty() || url.password().is_some();

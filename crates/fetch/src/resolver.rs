@@ -7,10 +7,10 @@ use std::{
     pin::Pin,
 };
 
-/// The addresses of a host, to come.
+/// A future with the addresses of a host.
 pub type Resolving<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
-/// Says which addresses a host name stands for. Whatever it says is checked before it is used.
+/// Resolves host names to addresses. All results are checked before they are used.
 pub trait Resolver: Send + Sync {
     /// All addresses of `host`.
     fn resolve<'a>(&'a self, host: &'a str) -> Resolving<'a>;

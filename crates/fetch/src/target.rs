@@ -16,7 +16,7 @@ pub(super) struct Target {
     pub url: Url,
     /// The host as it is resolved: a name in lower case without a dot at its end, or an address.
     pub host: String,
-    /// The port, that of the scheme if none is given.
+    /// The port, by default that of the scheme.
     pub port: u16,
     /// True if a redirect leads there.
     pub is_redirect: bool,
@@ -31,7 +31,7 @@ impl Target {
         Url::parse(text).map_err(|error| format!("it is not a valid URL: {error}")).and_then(Target::from_url)
     }
 
-    /// The place that a redirect leads to. The error says where that is, and why it isn't followed.
+    /// The target of a redirect. The error says where it leads, and why it isn't followed.
     pub fn redirect(&self, location: &str) -> Result<Target, String> {
         let refused = |to: &str, reason| format!("it redirects to {:?}: {reason}", shown(to));
         if location.len() > MAX_URL_BYTES {
@@ -81,17 +81,17 @@ impl Target {
         self.url.scheme() == "https"
     }
 
-    /// True if one server answers for both.
+    /// True if both are on the same server.
     pub fn is_beside(&self, other: &Target) -> bool {
         self.url.origin() == other.url.origin()
     }
 
-    /// The address that the URL itself has instead of a name.
+    /// The address in the URL, if it has one instead of a name.
     pub fn address(&self) -> Option<IpAddr> {
         self.host.parse().ok()
     }
 
-    /// Refuses a host that is known to be no public one, before anybody is asked what it stands for.
+    /// Refuses a host that is known not to be public, before its name is resolved.
     pub fn check_name(&self, allowed: &AllowList) -> Result<(), String> {
         let is_local = self.host == "localhost" || self.host.ends_with(".localhost");
         if is_local && !allowed.has_host(&self.host, self.port) {
@@ -100,8 +100,8 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses addresses that the host stands for, all of them if one is not allowed: who answers with
-    /// a public one and a private one wants something.
+    /// Refuses all addresses of the host if one of them isn't allowed: a name that resolves to both
+    /// public and private addresses is suspicious.
     pub fn check_addresses(&self, addresses: &[IpAddr], allowed: &AllowList) -> Result<(), String> {
         if allowed.has_host(&self.host, self.port) {
             return Ok(());

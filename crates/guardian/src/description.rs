@@ -11,7 +11,7 @@ use super::{rule::Modes, verdict::MOST_FINDINGS};
 pub enum Standing {
     /// It is registered.
     Live,
-    /// It is registered, but what it was imported from doesn't confirm it any more.
+    /// It is registered, but its source no longer confirms it.
     Stale,
     /// It was registered, until it expired.
     Expired,
@@ -41,7 +41,7 @@ pub struct Description {
     pub standing: Standing,
     /// The vendor of the agent.
     pub vendor: Option<String>,
-    /// Words that it is found by.
+    /// Words by which it is found.
     pub tags: Vec<String>,
     /// Its tools.
     pub tools: Tools,
@@ -61,7 +61,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Adds a tool. One that is called by the same name as another is found by its id.
+    /// Adds a tool. If another tool already has its name, it is found only by its id.
     pub fn add(&mut self, tool: Tool) {
         let index = self.list.len();
         self.by_key.insert(tool.id.clone(), index);
@@ -97,7 +97,7 @@ pub struct Tool {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// The arguments that it takes.
+    /// Its arguments.
     pub arguments: Arguments,
 }
 
@@ -182,17 +182,18 @@ pub struct Given<'a> {
 }
 
 impl Arguments {
-    /// Anything.
+    /// Returns arguments that accept anything.
     pub fn open() -> Arguments {
         Arguments { is_open: true, ..Arguments::default() }
     }
 
-    /// None.
+    /// Returns an empty list of arguments.
     pub fn none() -> Arguments {
         Arguments::default()
     }
 
-    /// Those that a data schema of an object declares; of anything else, anything.
+    /// Returns the arguments that a data schema of an object declares; for other schemas, arguments
+    /// that accept anything.
     pub fn of_schema(schema: &Value) -> Arguments {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Arguments::open() };
         let required: BTreeSet<&str> = texts(schema.get("required")).into_iter().collect();
@@ -207,7 +208,7 @@ impl Arguments {
         Arguments { list, is_open, ..Arguments::default() }
     }
 
-    /// Gives an argument the id that it is known by as well.
+    /// Adds an id by which an argument is also known.
     pub fn identify(&mut self, name: &str, id: &str) {
         if let Some(index) = self.position(name) {
             self.by_id.insert(id.to_owned(), index);
@@ -218,7 +219,7 @@ impl Arguments {
         self.list.binary_search_by(|argument| argument.name.as_str().cmp(name)).ok()
     }
 
-    /// Compares arguments with those that are declared; returns the first 20 faults.
+    /// Compares arguments with the declared ones, and returns the first 20 faults.
     pub fn check<'g>(&self, given: impl Iterator<Item = Given<'g>>) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut is_given = vec![false; self.list.len()];

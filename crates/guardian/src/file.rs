@@ -11,10 +11,10 @@ use super::{
     who::Who,
 };
 
-/// The most expressions of a policy.
+/// Maximum number of expressions of a policy.
 pub const MAX_EXPRESSIONS: usize = 100;
 
-/// A policy as it is written.
+/// A policy as written.
 ///
 /// ```toml
 /// [rules]
@@ -44,14 +44,14 @@ pub struct PolicyFile {
     /// Other modes for some agents.
     #[serde(default, rename = "for")]
     pub exceptions: Vec<Exception>,
-    /// Rules of its author.
+    /// Rules by the policy's author.
     #[serde(default, rename = "expression")]
     pub expressions: Vec<OwnRule>,
 }
 
-/// Modes of rules for the agents that match all of `agent`, `tag` and `vendor`, as far as they are given. Of several
-/// exceptions that match one agent, those that name its id count more than those that name a tag, and these more than
-/// those that name a vendor; of equal ones the last counts.
+/// Modes of rules for the agents that match all given members of `agent`, `tag`, and `vendor`. If several exceptions
+/// match an agent, those with its id take precedence over those with a tag, and these over those with a vendor; among
+/// equal ones, the last takes precedence.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
@@ -120,8 +120,8 @@ impl Policy {
         Ok(Policy { modes, exceptions: file.exceptions, own_rules })
     }
 
-    /// True if own rules may read the response in SACP that a step of this method carries ([`Step::response`]), which
-    /// costs a reading of it.
+    /// True if the author's rules may use the SACP response in a step of this method ([`Step::response`]), which must
+    /// then be read.
     ///
     /// [`Step::response`]: super::Step::response
     pub fn reads_response_of(&self, method: &str) -> bool {

@@ -25,33 +25,33 @@ use crate::{
     aos::{self, Call, Masking, SuccessResult},
 };
 
-/// A policy that is applied to requests of AOS, with the live sessions.
+/// Applies a policy to AOS requests, with the live sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct Guard<'g> {
     /// The policy.
     pub policy: &'g Policy,
     /// The live sessions.
     pub sessions: &'g Sessions,
-    /// The owner that reports the requests; none: somebody who hasn't proved who it is.
+    /// The owner that reports the requests; `None` for unauthenticated callers.
     pub reporter: Option<&'g Owner>,
-    /// True if everything is allowed, and what would have been denied or modified is only reported.
+    /// True to allow everything, and only report what would have been denied or modified.
     pub dry_run: bool,
-    /// True if entries have what was exchanged, without secrets; else they have a hash of it.
+    /// True to store the content of steps in entries, without secrets; otherwise, only its hash.
     pub store_content: bool,
 }
 
-/// The result of a request of AOS.
+/// The result of an AOS request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// The answer.
     pub result: SuccessResult,
-    /// The entry for the trail; none where the request is not a step. Its `seq` and `microseconds` are 0.
+    /// The entry for the trail; none if the request is not a step. Its `seq` and `microseconds` are 0.
     pub entry: Option<Entry>,
 }
 
 impl Guard<'_> {
-    /// Decides about a request. `request` is the text that `call` was read from, `known` the description of the agent
-    /// with the id [`agent_id`], `now` the moment of the decision.
+    /// Decides about a request. `request` is the text from which `call` was read, `known` is the description of the
+    /// agent with the id [`agent_id`], and `now` is the moment of the decision.
     pub fn judge(
         &self,
         call: &Call,
@@ -142,12 +142,12 @@ impl Guard<'_> {
     }
 }
 
-/// The id of the agent whose step a request is, as the registry writes ids; none where it names none, or no valid one.
+/// The id of the agent that takes the step of a request, as the registry writes ids; none if it names no valid id.
 pub fn agent_id(call: &Call) -> Option<Cow<'_, str>> {
     normalize_id(&call.context()?.agent.id).ok()
 }
 
-/// The ids of agents that a body of JSON-RPC names, a request or a batch, as the registry writes ids.
+/// The ids of agents in a JSON-RPC body (a request or a batch), as the registry writes ids.
 pub fn agent_ids(body: &Value) -> impl Iterator<Item = Cow<'_, str>> {
     let requests = match body {
         Value::Array(requests) => requests.as_slice(),

@@ -10,7 +10,7 @@ const CLASS: u32 = 6003;
 /// Other: none of the kinds that the schema names.
 const ACTIVITY: u32 = 99;
 
-/// The event of an entry.
+/// Converts an entry to an OCSF event.
 pub fn event(entry: &Entry) -> Value {
     let denied = entry.decision == Decision::Deny;
     let (action_id, action) = match entry.decision {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::digest::digest;
 
-/// The spans of entries, as they are sent to a collector (`ExportTraceServiceRequest`).
+/// The spans of entries, in the form for a collector (`ExportTraceServiceRequest`).
 pub fn traces<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Value {
     let spans: Vec<Value> = entries.into_iter().map(span).collect();
     json!({"resourceSpans": [{

@@ -19,15 +19,15 @@ const SCOPE: Scope = Scope {
     example: "step.tool == \"refund\" and step.inputs.amount > 100",
 };
 
-/// Treatment of a step in which an enforced own rule finds a fault.
+/// How to treat a step in which an enforced rule of the policy's author finds a fault.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Consequence {
-    /// It is denied.
+    /// The step is denied.
     #[default]
     Deny,
-    /// The response in SACP that it carries becomes a failure before the next agent receives it (SACP, section 9.1). A
-    /// step that carries none is denied.
+    /// The SACP response in the step becomes a failure before the next agent receives it (SACP, section 9.1). A step
+    /// without one is denied.
     FailResponse,
 }
 
@@ -39,22 +39,22 @@ pub struct OwnRule {
     pub name: String,
     /// The expression in CEL that holds for the steps that it denies.
     pub denies: String,
-    /// Its mode; enforced unless it is given.
+    /// Its mode, by default enforced.
     #[serde(default = "enforce")]
     pub mode: Mode,
-    /// Treatment of a step in which it finds a fault, if it is enforced.
+    /// How to treat a step in which it finds a fault, if it is enforced.
     #[serde(default)]
     pub then: Consequence,
     /// Message of its findings, for people; without one, they quote the expression.
     pub message: Option<String>,
-    /// The methods that it is about; none: all.
+    /// The methods to which it applies; all if empty.
     #[serde(default)]
     pub methods: Vec<String>,
-    /// Only the agent of this id.
+    /// Applies only to the agent with this id.
     pub agent: Option<String>,
-    /// Only agents with this tag.
+    /// Applies only to agents with this tag.
     pub tag: Option<String>,
-    /// Only agents of this vendor.
+    /// Applies only to agents of this vendor.
     pub vendor: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::aos::{Call, MemoryParams, Source, StepContext, TextPart};
 
-/// The step that an agent reports; none of what is not a step.
+/// The step that an agent reports; none for requests that aren't steps.
 pub fn step_of(call: &Call) -> Option<Step<'_>> {
     let action = match call {
         Call::Ping(_) => return None,

@@ -22,7 +22,7 @@ macro_rules! rules {
                 }
             }
 
-            /// Returns its mode where no policy sets one.
+            /// Returns its mode if no policy sets one.
             pub const fn default_mode(self) -> Mode {
                 match self {
                     $(Rule::$rule => Mode::$mode,)*

@@ -10,13 +10,13 @@ use super::{
     verdict::Verdict,
 };
 
-/// The most calls of one turn that wait for a result; with more, the oldest are forgotten.
+/// Maximum number of calls of one turn that wait for a result; beyond it, the oldest are forgotten.
 pub const MAX_OPEN_CALLS: usize = 256;
 
 /// A live session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Session {
-    /// Number of steps, denied ones included.
+    /// Number of steps, including denied ones.
     pub steps: u64,
     /// Number of turns.
     pub turns: u64,
@@ -48,7 +48,7 @@ impl Session {
         self.turn == Some(hash(turn)) && self.open.contains(&key(Caller::Mcp, &id.to_string()))
     }
 
-    /// Takes in a step and what was decided of it.
+    /// Records a step and the decision about it.
     pub fn take_in(&mut self, step: &Step<'_>, verdict: &Verdict) {
         self.steps += 1;
         let turn = Some(hash(step.origin.as_ref().map_or("", |origin| origin.turn)));

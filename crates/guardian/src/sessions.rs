@@ -26,13 +26,13 @@ pub struct SessionKey {
 }
 
 impl SessionKey {
-    /// The key of a session of an agent. Of ids over 256 bytes it has a hash.
+    /// The key of a session of an agent. Ids over 256 bytes are replaced by a hash.
     pub fn new(agent: &str, session: &str) -> SessionKey {
         let bounded = |id: &str| if id.len() <= LONGEST_ID { id.to_owned() } else { digest(id.as_bytes()) };
         SessionKey { reporter: None, agent: bounded(agent), session: bounded(session) }
     }
 
-    /// The key of the session of that agent and id that an owner reports. None: somebody who hasn't proved who it is.
+    /// The key of the session with the same agent and id that an owner reports; `None` for unauthenticated callers.
     pub fn reported_by(self, reporter: Option<&Owner>) -> SessionKey {
         SessionKey { reporter: reporter.cloned(), ..self }
     }
@@ -64,13 +64,14 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// At most `most`, each forgotten after `idle` without a step.
+    /// A table of at most `most` sessions, each of which is forgotten after `idle` without a step.
     pub fn new(most: usize, idle: Duration) -> Sessions {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
         Sessions { shards, hasher: RandomState::new(), most: most.div_ceil(SHARDS).max(1), idle }
     }
 
-    /// Does something with a session, which begins if it isn't live. Steps of one session come one after the other.
+    /// Calls a function with a session, which is created if it isn't live. Steps of one session are processed one
+    /// after the other.
     pub fn with<T>(&self, key: SessionKey, now: Timestamp, work: impl FnOnce(&mut Session) -> T) -> T {
         let index = (self.hasher.hash_one(&key) as usize) % self.shards.len();
         let mut shard = self.shard(index);
@@ -83,7 +84,7 @@ impl Sessions {
         work(&mut live.session)
     }
 
-    /// Forgets those in which nothing happened for too long.
+    /// Forgets sessions without recent steps.
     pub fn forget_idle(&self, now: Timestamp) {
         let idle = i64::try_from(self.idle.as_millis()).unwrap_or(i64::MAX);
         for index in 0..self.shards.len() {
@@ -101,7 +102,7 @@ impl Sessions {
         self.len() == 0
     }
 
-    /// Those of an agent, of a reporter, or all, the one with the latest step first.
+    /// The sessions of an agent, of a reporter, or all of them, the one with the latest step first.
     pub fn list(&self, agent: Option<&str>, reporter: Option<&Owner>, limit: usize) -> Vec<LiveSession> {
         let mut listed = Vec::new();
         for index in 0..self.shards.len() {

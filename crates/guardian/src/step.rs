@@ -9,17 +9,17 @@ use super::description::Given;
 pub struct Step<'s> {
     /// Name of the method that reports it, such as `steps/message`.
     pub method: &'s str,
-    /// The agent, session and turn of the step; none where they aren't known.
+    /// The agent, session, and turn of the step; `None` if they are unknown.
     pub origin: Option<Origin<'s>>,
-    /// Why the agent takes it, in its words.
+    /// Why the agent takes it, in the agent's words.
     pub reasoning: Option<&'s str>,
     /// Its kind and content.
     pub action: Action<'s>,
-    /// The response in SACP that it carries, where a policy [reads](super::Policy::reads_response_of) it.
+    /// The SACP response in it, if the policy [reads](super::Policy::reads_response_of) it.
     pub response: Option<Value>,
 }
 
-/// The agent, session and turn of a step, as the step itself claims.
+/// The agent, session, and turn of a step, according to the step itself.
 #[derive(Debug)]
 pub struct Origin<'s> {
     /// The id of the agent.
@@ -45,14 +45,14 @@ pub enum Action<'s> {
     Trigger {
         /// The kind of the event.
         event: &'s str,
-        /// The text that came with it.
+        /// The text of the event.
         text: String,
     },
     /// Knowledge was retrieved.
     Knowledge {
         /// The query.
         query: Option<&'s str>,
-        /// The ids of what it is from.
+        /// The ids of its sources.
         sources: Vec<&'s str>,
     },
     /// Memory is stored or was retrieved.
@@ -78,20 +78,20 @@ pub enum Action<'s> {
         /// Arguments of the call.
         inputs: Vec<Given<'s>>,
     },
-    /// A tool gave something.
+    /// A tool returned a result.
     ToolResult {
         /// The id of the call.
         execution: &'s str,
         /// True if it failed.
         is_error: bool,
-        /// The text that it gave.
+        /// The text of the result.
         text: String,
     },
-    /// A message of A2A.
+    /// An A2A message.
     A2a(&'s Map<String, Value>),
-    /// A message of MCP.
+    /// An MCP message.
     Mcp(&'s Map<String, Value>),
-    /// Something else, which is recorded only.
+    /// Something else, which is only recorded.
     Other(Value),
 }
 

@@ -18,7 +18,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The codes of the rules that decided; where nothing was denied or modified, of all that found something.
+    /// The codes of the rules that decided; if nothing was denied or modified, of all rules with findings.
     pub fn reason_codes(&self) -> Vec<&str> {
         let decides = |finding: &&Finding| self.decision == Decision::Allow || finding.mode == Mode::Enforce;
         let mut codes: Vec<&str> = self.findings.iter().filter(decides).map(|finding| finding.rule.as_ref()).collect();

@@ -1,6 +1,6 @@
 //! The agents that a policy, or a rule of it, is about.
 
-/// Whom a policy is about.
+/// The agent to which a policy is applied.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Who<'a> {
     /// The id of the agent.

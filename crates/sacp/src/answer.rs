@@ -15,7 +15,7 @@ use super::{
 };
 use crate::td::Violation;
 
-/// What came of an agent, in order.
+/// The output of an agent, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Given<'a> {
     /// The texts.
@@ -29,43 +29,44 @@ pub struct Given<'a> {
 pub struct Piece<'a> {
     /// The text.
     pub text: &'a str,
-    /// The artifact that it is a part of. Texts of one artifact are one text.
+    /// The artifact to which it belongs. Texts of one artifact are one text.
     pub artifact: Option<&'a str>,
 }
 
-/// An answer, understood.
+/// An answer that was read.
 ///
 /// A caller goes on by three questions: [`Answer::mismatches`] tells whether the answer can be used at all, the status of
 /// [`Answer::response`] whether it is a result, a failure or a question, and [`Answer::kind`] what it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The response: as it was read, made of another answer, or the fallback of section 7.2.
+    /// The response: as read, created from an answer of another kind, or the fallback of section
+    /// 7.2.
     pub response: Response,
-    /// What the answer was.
+    /// The kind of the answer.
     pub kind: Kind,
-    /// The structured payload of an answer that isn't a response of SACP: its only datum, or a list of several. `None` where it
-    /// is text alone.
+    /// The structured payload of an answer that isn't a SACP response: its only value, or a list of several. `None`
+    /// if it is only text.
     pub value: Option<Value>,
-    /// What people read: the message of a response, or the text. Empty where the text was read as data.
+    /// The text for people: the message of a response, or the text. Empty if the text was read as data.
     pub text: String,
-    /// What had to be repaired or coerced.
+    /// Repairs and coercions.
     pub repairs: Vec<Repair>,
-    /// Violations of the protocol: in the response, in the object that came nearest to one, or in the text.
+    /// Violations of the protocol: in the response, in the most similar object, or in the text.
     pub violations: Vec<Violation>,
-    /// Violations of the schema that was declared.
+    /// Violations of the declared schema.
     pub mismatches: Vec<Violation>,
-    /// The answer as it came: its text, then its data.
+    /// The original answer: its text, then its data.
     pub raw: String,
 }
 
-/// What an answer was.
+/// The kind of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A response of SACP, and its place.
+    /// A SACP response, and its place.
     Response(Found),
     /// Text and data of an agent that doesn't answer in SACP.
     Plain,
-    /// The agent declares SACP, and its answer has no response.
+    /// The agent declares SACP, but its answer has no response.
     Unreadable,
 }
 
@@ -121,8 +122,8 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Reads an answer. Never fails: an answer without the response that it should have becomes the fallback of section 7.2,
-/// with the answer as it came. The work is linear in the length of the answer.
+/// Reads an answer. Never fails: an answer without the required response becomes the fallback of section 7.2, with
+/// the original answer. The work is linear in the length of the answer.
 ///
 /// ```
 /// use agentdex_sacp::{Expected, Given, Kind, Sacp, Status, read_answer};
@@ -310,7 +311,7 @@ fn object_in(text: &str) -> Option<Value> {
 }
 
 impl Answer {
-    /// True if the answer is a response in which nothing is wrong.
+    /// True if the answer is a response without faults.
     pub fn is_valid(&self) -> bool {
         matches!(self.kind, Kind::Response(_)) && self.violations.is_empty() && self.mismatches.is_empty()
     }
@@ -323,13 +324,13 @@ impl Answer {
         }
     }
 
-    /// A failure for this reason with the answer as it came, as section 7.2 has it.
+    /// A failure for this reason with the original answer, as in section 7.2.
     pub fn rejected(&self, reason: impl Into<String>) -> Response {
         let data = Map::from_iter([("raw_output".to_owned(), Value::from(self.raw.as_str()))]);
         Response { data, ..Response::failure(reason) }
     }
 
-    /// The answer as it goes over the wire.
+    /// The answer in the form in which it is sent.
     pub fn report(&self) -> SacpReading {
         SacpReading {
             found: self.found(),

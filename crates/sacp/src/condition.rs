@@ -7,8 +7,8 @@ use crate::expression::{Expression, Facts, Scope};
 
 const SCOPE: Scope = Scope { noun: "condition", facts: &["response"], example: "response.data.score > 0.8" };
 
-/// A compiled condition. What it compares with a literal may also come as text, as models write it: `"0.9"` satisfies
-/// `response.data.score > 0.8`.
+/// A compiled condition. A value that it compares with a literal can also be a string, since models often write
+/// numbers like this: `"0.9"` satisfies `response.data.score > 0.8`.
 ///
 /// ```
 /// use agentdex_sacp::{Condition, read};
@@ -19,11 +19,11 @@ const SCOPE: Scope = Scope { noun: "condition", facts: &["response"], example: "
 #[derive(Debug)]
 pub struct Condition(Expression);
 
-/// Why a condition can't be compiled or decided.
+/// The reason why a condition can't be compiled or evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("condition `{condition}`: {reason}")]
 pub struct ConditionError {
-    /// The condition as written, shortened where it is long.
+    /// The condition as written, shortened if it is long.
     pub condition: String,
     /// Description of the error, and what would be right.
     pub reason: String,

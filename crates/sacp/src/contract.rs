@@ -43,7 +43,7 @@ impl DataContract {
         Ok(DataContract { schema, compiled })
     }
 
-    /// The contract of an action whose output is a response in SACP; none if its output is something else.
+    /// The contract of an action whose output is a SACP response; none if its output is something else.
     ///
     /// Which outputs are, [`td::answers_in_sacp`] says. Its `properties.data` is the schema of the data.
     ///
@@ -58,8 +58,8 @@ impl DataContract {
         is_response.then(|| DataContract::new(schema)).transpose()
     }
 
-    /// Returns the first 100 violations in the data of a response, by pointers into the response. Only what claims
-    /// success is held to the contract: a failure or a question may have nothing to give.
+    /// Returns the first 100 violations in the data of a response, by pointers into the response. Only successful
+    /// responses must satisfy the contract: a failure or a question may have no data.
     pub fn check(&self, response: &Response) -> Vec<Violation> {
         if !matches!(response.status, Status::Success | Status::Completed) {
             return Vec::new();

@@ -13,10 +13,10 @@ use crate::td::{Violation, internal::DataSchema};
 /// The most violations of a schema that are reported.
 const MAX_VIOLATIONS: usize = 20;
 
-/// Whether answers are read as responses of SACP.
+/// Whether answers are read as SACP responses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sacp {
-    /// Answers are left as they are.
+    /// Answers are not read as responses.
     #[default]
     Off,
     /// An answer that is a response as a whole, with all required members, is read as one.
@@ -62,13 +62,13 @@ impl Schema {
 }
 
 impl Expected {
-    /// Any answer. `sacp` says whether responses of SACP are read.
+    /// Any answer. `sacp` says whether SACP responses are read.
     pub fn any(sacp: Sacp) -> Expected {
         Expected { sacp, ..Expected::default() }
     }
 
-    /// The answer that an action's `output` declares. Where that is a response of SACP, [`Sacp::Required`] takes the place of
-    /// `sacp`, unless it is [`Sacp::Off`].
+    /// The answer that an action's `output` declares. If that is a SACP response, [`Sacp::Required`] replaces `sacp`,
+    /// unless `sacp` is [`Sacp::Off`].
     ///
     /// # Errors
     /// If a schema in it can't be used.
@@ -82,8 +82,8 @@ impl Expected {
         }
     }
 
-    /// The same over a protocol of messages: what an agent says there is not what `output` describes, unless that is a
-    /// response of SACP.
+    /// The same for protocols of messages: `output` doesn't describe the agent's messages there, unless it is a SACP
+    /// response.
     ///
     /// # Errors
     /// As [`Expected::of_action`].
@@ -100,7 +100,7 @@ impl Expected {
         Ok(Expected { contract, schema, ..Expected::any(Sacp::Required) })
     }
 
-    /// A response of SACP whose data satisfies a contract.
+    /// A SACP response whose data satisfies a contract.
     pub fn response(contract: Option<DataContract>) -> Expected {
         Expected { contract, ..Expected::any(Sacp::Required) }
     }
@@ -114,7 +114,8 @@ impl Expected {
         Ok(Expected { schema: Some(Schema { written: schema, compiled }), ..Expected::default() })
     }
 
-    /// Takes the value of the only output for the whole answer: `"sunny"` for `{"weather": "sunny"}`.
+    /// Also accepts the value of the only output as the whole answer: `"sunny"` for `{"weather":
+    /// "sunny"}`.
     pub fn or_single_output(mut self) -> Expected {
         let properties = self.schema.as_ref().and_then(|schema| schema.written.get("properties")?.as_object());
         let mut names = properties.into_iter().flat_map(Map::keys);

@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 1024;
 /// tree. The parser and the interpreter call themselves for each level.
 const MAX_NESTING: usize = 16;
 const MAX_DEPTH: usize = 24;
-/// The most values that facts have together: members, elements and what they are in.
+/// Maximum number of values in all facts: members, elements, and the values that contain them.
 pub const MAX_VALUES: usize = 50_000;
 /// Time budget of all expressions over the same facts together, unless [`Facts::within`] sets another.
 pub const BUDGET: Duration = Duration::from_millis(100);
@@ -84,12 +84,12 @@ impl Default for Facts {
 }
 
 impl Facts {
-    /// Nothing yet, for expressions that take [`BUDGET`] together, from now on.
+    /// Creates empty facts, for expressions that may take [`BUDGET`] in total, starting now.
     pub fn new() -> Facts {
         Facts::default()
     }
 
-    /// Nothing yet, for expressions that take that long together, from now on.
+    /// Creates empty facts, for expressions that may take this long in total, starting now.
     pub fn within(budget: Duration) -> Facts {
         let mut context = Context::default();
         let started = Instant::now();

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::contract::DataContract;
 
-/// The block that is appended to an agent's system prompt. With a contract it names the keys of `data`,
-/// as section 10 advises.
+/// The block that is appended to an agent's system prompt. With a contract, it names the keys of
+/// `data`, as section 10 advises.
 pub fn instructions(contract: Option<&DataContract>) -> String {
     let keys = contract.map(DataContract::keys).unwrap_or_default();
     let data = if keys.is_empty() {
@@ -41,7 +41,7 @@ pub fn instructions(contract: Option<&DataContract>) -> String {
     text
 }
 
-/// A system prompt with the instructions after it; one that has them already stays as it is.
+/// Appends the instructions to a system prompt, unless it already contains them.
 pub fn inject(system_prompt: &str, contract: Option<&DataContract>) -> String {
     let instructions = instructions(contract);
     match system_prompt.trim_end() {

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::td::Violation;
 
-/// The longest text that is searched for a response; a longer one is unreadable.
+/// Maximum length of a text that is searched for a response; longer texts are unreadable.
 pub const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 /// How often each byte of a text may be parsed, on average: strictly, leniently, and again in a wrapper.
 const PASSES: usize = 8;
@@ -42,18 +42,20 @@ pub(super) enum Latitude {
 /// The result of reading a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// The response, or what stands for it.
+    /// The response, or its fallback.
     pub response: Response,
     /// Place of the response in the text.
     pub found: Found,
-    /// What had to be repaired to read it.
+    /// Repairs that were necessary to read it.
     pub repairs: Vec<Repair>,
-    /// Violations in the response. If none was found: in the object that came nearest, or in the text.
+    /// Violations in the response; if no response was found, in the most similar object, or in the
+    /// text.
     pub violations: Vec<Violation>,
 }
 
-/// Reads the text of an agent that answers in SACP. Never fails: what can't be read becomes the fallback of section 7.2,
-/// with the text as it came. [`read_answer`](crate::read_answer) reads whole answers, by what their action declares.
+/// Reads the text of an agent that answers in SACP. Never fails: an unreadable text becomes the fallback of section
+/// 7.2, with the original text. [`read_answer`](crate::read_answer) reads whole answers, by what their action
+/// declares.
 pub fn read(text: &str) -> Reading {
     find(text, Latitude::Anywhere).unwrap_or_else(|violations| Reading {
         response: Response::unreadable(text),

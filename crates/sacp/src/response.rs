@@ -14,20 +14,20 @@ pub const SCHEMA: &str = include_str!("../schemas/sacp-response.json");
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// The task is done; the chain goes on.
+    /// The task is done; the chain continues.
     Success,
-    /// It failed.
+    /// The task failed.
     Failure,
     /// The agent needs an answer from the user first.
     ClarificationNeeded,
     /// The task is done, and the chain with it.
     Completed,
-    /// The agent asks the one before it to try again (section 11, an extension).
+    /// The agent asks the previous agent to try again (section 11, an extension).
     RetryWithInstruction,
 }
 
 impl Status {
-    /// All of them, in the order of the schema.
+    /// All values, in the order of the schema.
     pub const ALL: [Status; 5] = [
         Status::Success,
         Status::Failure,
@@ -102,7 +102,8 @@ pub struct Response {
 }
 
 impl Response {
-    /// Reads an object. What is missing and can be read as empty is reported beside the response.
+    /// Reads an object. Returns the response and its violations, such as missing members that were
+    /// read as empty.
     ///
     /// # Errors
     /// All that is wrong, if the object can't be read as a response.
@@ -140,12 +141,12 @@ impl Response {
         Response { status: Status::Failure, ..Response::success(reason, Map::new()) }
     }
 
-    /// The branch of a [`Chain`](super::Chain) that it says is next: its member `branch`.
+    /// The next branch of a [`Chain`](super::Chain), according to its member `branch`.
     pub fn branch(&self) -> Option<&str> {
         self.other.get("branch").and_then(Value::as_str)
     }
 
-    /// Returns the fallback for an answer that can't be read (SACP, section 7.2), with its text as it came.
+    /// Returns the fallback for an answer that can't be read (SACP, section 7.2), with its original text.
     pub fn unreadable(raw_output: &str) -> Response {
         Response {
             thought: "System Note: LLM failed to provide structured JSON output.".into(),
@@ -170,8 +171,8 @@ impl Response {
         Value::Object(object)
     }
 
-    /// Replaces the message of a failure by `notice` if its data is sensitive; the data stays for the
-    /// orchestrator (section 9.1). Tells whether it was replaced.
+    /// Replaces the message of a failure with `notice` if its data is sensitive; the data remains for
+    /// the orchestrator (section 9.1). Returns whether it was replaced.
     pub fn withhold_message(&mut self, notice: &str, is_sensitive: impl Fn(&str) -> bool) -> bool {
         let withhold = self.status == Status::Failure && self.data.values().any(|value| any_text(value, &is_sensitive));
         if withhold {
@@ -180,7 +181,8 @@ impl Response {
         withhold
     }
 
-    /// Makes it a failure before the next agent receives it, as a guardrail may (section 9.1).
+    /// Turns it into a failure before the next agent receives it, as a guardrail may do (section
+    /// 9.1).
     pub fn force_failure(&mut self) {
         self.status = Status::Failure;
     }

@@ -25,13 +25,13 @@ pub type Outputs = BTreeMap<String, Response>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template(Value);
 
-/// A reference that leads nowhere.
+/// A reference that can't be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{{{{{reference}}}}}`: {reason}")]
 pub struct TemplateError {
     /// The reference as written.
     pub reference: String,
-    /// The reason why it leads nowhere, such as the missing member and the one that comes nearest.
+    /// The reason why it can't be resolved, such as a missing member, and the most similar one.
     pub reason: String,
 }
 
@@ -78,8 +78,8 @@ pub(super) struct Sources<'a> {
     pub input: Option<&'a Value>,
     /// Input of the node.
     pub given: Option<&'a Value>,
-    /// Failure that an error edge led to the node from. With one, a reference that leads nowhere is null: what should have
-    /// been there may be what failed.
+    /// Failure whose error edge led to the node. If there is one, references that can't be resolved are null, since
+    /// the failed node may have been meant to provide them.
     pub error: Option<&'a Value>,
 }
 

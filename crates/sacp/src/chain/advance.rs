@@ -57,8 +57,8 @@ impl Chain {
         state
     }
 
-    /// Takes the response of the agent that was called at a place. One that isn't due there any more changes nothing,
-    /// which the answer says.
+    /// Accepts the response of the agent that was called at a place. If it is no longer due there, nothing changes,
+    /// and the return value says so.
     pub fn take(&self, state: &mut State, place: &Place, response: Response) -> bool {
         let is_due = state.at_mut(place).is_some_and(|state| matches!(state.step, Step::Call { .. }));
         if is_due {
@@ -67,7 +67,7 @@ impl Chain {
         is_due
     }
 
-    /// Gives the node that asks at a place what the user says.
+    /// Gives the user's answer to the node that asks at a place.
     pub fn answer(&self, state: &mut State, place: &Place, answer: Value) -> bool {
         let Some(asking) = state.at_mut(place) else { return false };
         let Step::NeedsInput { node, .. } = &asking.step else { return false };
@@ -85,7 +85,7 @@ impl Chain {
         true
     }
 
-    /// Stores what the caller knows of its conversation with the agent of a place.
+    /// Stores the caller's conversation with the agent of a place.
     pub fn remember(&self, state: &mut State, place: &Place, conversation: Option<Value>) {
         if let Some(state) = state.at_mut(place) {
             state.conversation = conversation;

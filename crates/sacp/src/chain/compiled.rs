@@ -54,17 +54,17 @@ pub(super) struct Prepared {
     pub(super) request: Option<Template>,
 }
 
-/// All that is wrong with a chain.
+/// All faults of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the chain is invalid: {}", .violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct ChainError {
-    /// Each with its place.
+    /// The faults, each with its place.
     pub violations: Vec<Violation>,
 }
 
 impl Chain {
     /// Checks a chain: `start`, `nodes` by name, `edges` in the order in which they are tried, `links`, the `chains`
-    /// that nodes consist of, and `max_steps`, which a chain with a cycle needs.
+    /// of which nodes consist, and `max_steps`, which is required for a chain with a cycle.
     ///
     /// # Errors
     /// All that is wrong with it.
@@ -80,12 +80,12 @@ impl Chain {
         Ok(Chain { chains: chains.collect(), main: Part::new(description) })
     }
 
-    /// A node; not one of the chains that nodes consist of.
+    /// A node of the chain itself, not of the chains within nodes.
     pub fn node(&self, name: &str) -> Option<&Node> {
         self.main.nodes.get(name).map(|prepared| &prepared.node)
     }
 
-    /// Every node with its name, those of the chains that nodes consist of with the name of their chain before it.
+    /// Every node with its name. Names of nodes of chains within nodes begin with the name of their chain.
     pub fn nodes(&self) -> impl Iterator<Item = (String, &Node)> {
         let own = self.main.nodes.iter().map(|(name, prepared)| (name.clone(), &prepared.node));
         let within = self.chains.iter().flat_map(|(chain, part)| {

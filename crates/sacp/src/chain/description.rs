@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The name under which links refer to the input of the chain.
 pub(super) const INPUT: &str = "input";
 
-/// A node of a chain: what is done, with what, and what is taken of its answer.
+/// A node of a chain: the task, its input, and the used parts of its answer.
 ///
 /// One of `agent` (or `thing`), `capability`, `answer`, `ask`, `chain` and `chains` says what is done.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
@@ -17,34 +17,37 @@ pub struct Node {
     /// The id of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The Thing Description of the agent, for where none is registered under its id.
+    /// The Thing Description of the agent, if none is registered under its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thing: Option<Value>,
-    /// The capability that the agent must have, by which one is found.
+    /// The capability by which an agent is found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capability: Option<String>,
-    /// The action to invoke; where there is none, the agent is sent a message.
+    /// The action to invoke; without it, the agent is sent a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// True if the agent is instructed to answer in SACP (section 3.2): the instructions are appended to its system prompt, and an
-    /// answer that is no response is a failure (section 7.2). Also read as `use_standard_protocol`, as section 5 calls it.
+    /// True if the agent is instructed to answer in SACP (section 3.2): the instructions are appended to its system
+    /// prompt, and an answer without a response is a failure (section 7.2). `use_standard_protocol`, the name in
+    /// section 5, is also accepted.
     #[serde(alias = "use_standard_protocol", skip_serializing_if = "std::ops::Not::not")]
     pub sacp: bool,
-    /// True if the user agreed to the call at an earlier node, for an action that requires it.
+    /// True if the user confirmed the call at an earlier node, for an action that requires
+    /// confirmation.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,
-    /// The answer that the node gives by itself: `data`, `message`, `status`, `branch`, with references. Its data is
-    /// its input unless it is given.
+    /// The answer that the node itself gives: `data`, `message`, `status`, and `branch`, with references. By
+    /// default, its data is its input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
-    /// The question to the user. The answer is the message of the response; where the node has exactly one output, it
-    /// is the value of that, too.
+    /// The question to the user. The answer is the message of the response; if the node has exactly one output, the
+    /// answer is also its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<Value>,
-    /// One of `chains` of the document, which is run with the input.
+    /// One of the document's `chains`, which is run with the input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain: Option<String>,
-    /// Several of them, which are run side by side with the same input. The data of all is the data.
+    /// Several of the document's `chains`, which are run in parallel with the same input. Their data
+    /// is combined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chains: Option<Vec<String>>,
     /// Runs `chain` for each element of members of the input.
@@ -53,15 +56,15 @@ pub struct Node {
     /// Choice of the next branch, by a member of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choose: Option<Choose>,
-    /// Its input, with references to what came before; the input of the chain where there is neither this nor a link.
+    /// Its input, with references to earlier results. Without this and without links, the input of the chain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// The request to the agent, with references such as `{{given.city}}` to the input of the node; that whole input
-    /// unless it is given.
+    /// The request to the agent, with references such as `{{given.city}}` to the input of the node; by default, that
+    /// whole input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Value>,
-    /// The members of the data that count, by name. One that is missing and has no default is a failure; a single one
-    /// is the whole of an answer that doesn't name it.
+    /// The members of the data that are used, by name. A missing member without a default is a failure. A single
+    /// member gets the whole answer if the answer doesn't name it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outputs: Option<BTreeMap<String, Output>>,
     /// The answer in place of a failure, in the form of `answer`; `{{given.failure}}` is the reason of the failure.
@@ -73,13 +76,13 @@ pub struct Node {
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Each {
-    /// The members of the input that are lists, all of one length; every run is given an element of each, and the other
-    /// members as they are.
+    /// The members of the input that are lists, all of the same length. Every run gets an element of each, and the
+    /// other members unchanged.
     pub over: Vec<String>,
-    /// The most runs at the same time; one after the other unless it is given.
+    /// Maximum number of simultaneous runs; by default, they run one after the other.
     #[serde(default = "one")]
     pub parallel: usize,
-    /// Reduction of a member of the data over all runs, by its name; a list of all values unless it is given.
+    /// Reduction of a member of the data over all runs, by its name; by default, a list of all values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reduce: BTreeMap<String, Reduction>,
 }
@@ -92,16 +95,16 @@ fn one() -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reduction {
-    /// All in a list.
+    /// A list of all values.
     Append,
     /// Their sum.
     Sum,
     /// Their average.
     #[serde(alias = "avg")]
     Average,
-    /// The greatest.
+    /// Their maximum.
     Max,
-    /// The least.
+    /// Their minimum.
     Min,
 }
 
@@ -109,9 +112,10 @@ pub enum Reduction {
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choose {
-    /// The member of the data whose value chooses; what isn't text is compared as JSON.
+    /// The member of the data whose value chooses the branch; values that aren't strings are
+    /// compared as JSON.
     pub by: String,
-    /// The branch of each value; `default` is that of all others.
+    /// The branch for each value; `default` is for all others.
     pub branches: BTreeMap<String, String>,
 }
 
@@ -119,7 +123,7 @@ pub struct Choose {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
-    /// Its value where the answer has none.
+    /// Its value if the answer has none.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
 }
@@ -137,11 +141,11 @@ pub struct Edge {
     pub from: String,
     /// The node that comes next.
     pub to: String,
-    /// The [`Condition`](crate::Condition) under which this edge is taken, whatever the status. Without one it is taken after
-    /// success.
+    /// The [`Condition`](crate::Condition) under which this edge is taken, regardless of the status. Without a
+    /// condition, it is taken after success.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// The branch that it is, of those that the node may take. Without one it is that of all branches.
+    /// The branch of the node for which this edge is taken. Without it, the edge is for all branches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// True if it is taken after a failure for which no condition holds.
@@ -149,12 +153,12 @@ pub struct Edge {
     pub on_error: bool,
 }
 
-/// A data flow: a member of the data of one node becomes a member of the input of another. Of several links to the same
-/// member, the one from the node that was run last counts.
+/// A data flow: a member of the data of one node becomes a member of the input of another. If several links lead to
+/// the same member, the one from the node that ran last counts.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// The node that has the data; `input` is the input of the chain.
+    /// The node that provides the data; `input` is the input of the chain.
     pub from: String,
     /// The member of its data.
     pub output: String,

@@ -12,21 +12,21 @@ use crate::{Outputs, Response, td::Violation, template::Sources};
 /// Progress of a run of a chain, which can be stored and restored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// Name of the chain that is run, of those that nodes consist of; none: the chain itself.
+    /// Name of the chain within a node that is run; `None` for the chain itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<String>,
     /// The input of the chain.
     pub input: Value,
     /// Latest response of each node.
     pub outputs: Outputs,
-    /// The nodes that were run so far, with what each was given.
+    /// The nodes that were run so far, each with its input.
     pub calls: Vec<(String, Value)>,
     /// Number of these nodes that were run again with an answer of the user.
     #[serde(default)]
     pub answers: u32,
     /// The next step.
     pub step: Step,
-    /// The conversation with the agent that is called, or asks, as the caller stores it.
+    /// The conversation with the agent that is called or that asks, as the caller stores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Value>,
     /// The failure whose error edge led to the current node: its `node` and `reason`, as `{{error.reason}}` names them.
@@ -40,7 +40,7 @@ pub struct State {
     pub notices: Vec<Notice>,
 }
 
-/// Something that a run did without its caller.
+/// Something that a run did on its own.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     /// A node gave a message by itself.
@@ -119,13 +119,14 @@ pub struct Place {
 pub struct Due<'c> {
     /// Its position.
     pub place: Place,
-    /// The node by its name, those of chains within nodes with the names of these: `translate[2]/check`.
+    /// The name of the node, with the names of the nodes that contain it: `translate[2]/check`.
     pub name: String,
     /// The task.
     pub task: Task<'c>,
     /// The stored conversation with the agent.
     pub conversation: Option<&'c Value>,
-    /// An instruction for the agent beside its input: that of a later agent, whose status was `retry_with_instruction`.
+    /// An instruction for the agent in addition to its input, from a later agent with the status
+    /// `retry_with_instruction`.
     pub instruction: Option<&'c str>,
 }
 
@@ -183,7 +184,8 @@ impl State {
 }
 
 impl Chain {
-    /// Returns the tasks that a run waits for, in the order of the chain; none where it has ended.
+    /// Returns the tasks that a run waits for, in the order of the chain; empty if the run has
+    /// ended.
     pub fn due<'c>(&'c self, state: &'c State) -> Vec<Due<'c>> {
         let mut due = Vec::new();
         self.collect(state, &mut Vec::new(), "", &mut due);
@@ -227,7 +229,7 @@ impl Chain {
         }
     }
 
-    /// Reads a state that was stored as JSON, if it is one of this chain.
+    /// Reads a state that was stored as JSON, if it belongs to this chain.
     ///
     /// # Errors
     /// What it has that the chain hasn't.

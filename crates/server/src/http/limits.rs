@@ -23,30 +23,29 @@ use super::{problem::Problem, process, progress};
 /// The most connections, however many descriptors there are.
 const MAX_CONNECTIONS: usize = 16 * 1024;
 
-/// Limits on the resources that clients may use. Connections and streams beyond a limit get a 503 with `Retry-After`.
+/// Limits of the resources that clients can use. Connections and streams beyond a limit get a 503 with `Retry-After`.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// The most connections at a time; none: half of the file descriptors that the process may open, at
-    /// most 16,384. Health and metrics are answered beyond it.
+    /// Maximum number of simultaneous connections; by default, half of the file descriptors that the
+    /// process may open, at most 16,384. Requests for health and metrics are answered even beyond it.
     pub max_connections: Option<usize>,
-    /// The most connections of one client address, loopback apart; none: half of all. The addresses of an
-    /// IPv6 network of 64 bits are one client.
+    /// Maximum number of connections per client address, except for loopback; by default, half of all.
+    /// The addresses of an IPv6 /64 network count as one client.
     pub max_connections_per_client: Option<usize>,
-    /// The most event streams, long polls and MQTT connections over WebSocket at a time; none: three
-    /// quarters of all connections.
+    /// Maximum number of simultaneous event streams, long polls, and MQTT connections over
+    /// WebSocket; by default, three quarters of all connections.
     pub max_streams: Option<usize>,
-    /// Maximum number of requests a second of one client, with bursts of twice as many; none: no maximum. A client is
-    /// the holder of an API key, token or certificate, or else an address, or IPv6 network of 64 bits. Requests beyond
-    /// it get a 429 with `Retry-After`. A request with credentials that aren't valid counts as ten; `/health/live`
-    /// doesn't count.
+    /// Maximum number of requests per second and client, with bursts of twice as many; `None` for no limit. A client
+    /// is the holder of an API key, token, or certificate, or else an address or IPv6 /64 network. Requests beyond it
+    /// get a 429 with `Retry-After`. A request with invalid credentials counts as ten; `/health/live` doesn't count.
     pub requests_per_second: Option<u32>,
     /// Maximum time for a client to send the head of a request.
     pub head_timeout: Duration,
     /// Maximum time to wait for a client that sends no body, or less than 512 bytes of it.
     pub body_timeout: Duration,
-    /// Maximum time for which a client may read nothing of a response.
+    /// Maximum time during which a client may read nothing of a response.
     pub write_timeout: Duration,
-    /// Maximum time for requests that are being served to finish once the server stops.
+    /// Maximum time for running requests to finish once the server stops.
     pub stop_timeout: Duration,
 }
 

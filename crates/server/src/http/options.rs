@@ -10,40 +10,44 @@ use crate::{Error, Result, access::Rules, td};
 /// Options of the API. The default suits a server on one machine.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The origins whose pages may call the API from a browser, such as `https://example.org`; `*` is
-    /// every origin. None: no CORS headers are sent. [`Options::check`] says what is none.
+    /// The origins whose pages may call the API from a browser, such as `https://example.org`; `*`
+    /// for every origin. If empty, no CORS headers are sent. [`Options::check`] reports invalid
+    /// origins.
     pub cors_origins: Vec<String>,
-    /// Names that requests may have in `Host` beside `localhost`, addresses, and the host of the public URL:
-    /// those that clients reach the server by. With `*` every name is taken, which lets web pages use the API
-    /// by DNS rebinding, unless somebody else checks the names.
+    /// Names by which clients reach the server, allowed in `Host` in addition to `localhost`, addresses, and
+    /// the host of the public URL. `*` allows every name, which lets web pages use the API by DNS rebinding,
+    /// unless something else checks the names.
     pub allowed_hosts: Vec<String>,
-    /// Authentication of callers, and their permissions. By default everybody who reaches the API may do everything.
+    /// Authentication of callers, and their permissions. By default, everyone who can reach the API has all
+    /// permissions.
     pub access: Rules,
-    /// Whether the web page lets people with the role `admin` stay signed in on their devices, as it does others.
+    /// Whether the web page also lets people with the role `admin` stay signed in on their devices.
     pub admin_stays_signed_in: bool,
-    /// Limits on the connections, streams and time that clients may use.
+    /// Limits of the connections, streams, and time that clients can use.
     pub limits: Limits,
-    /// TLS of a [`super::Server`]; none: it doesn't encrypt. An application that mounts the API does so itself.
+    /// TLS of a [`super::Server`]; without it, connections aren't encrypted. An application that mounts the API
+    /// provides TLS itself.
     pub tls: Option<crate::tls::ServerTls>,
     /// The largest body of a request in bytes; a batch is limited line by line.
     pub body_limit: usize,
-    /// The URL that clients reach the API under, where it isn't what they put into `Host`: behind a
-    /// proxy that changes it.
+    /// The URL at which clients reach the API, if it differs from `Host`: behind a proxy that
+    /// changes the header.
     pub public_url: Option<String>,
-    /// Threads that serve requests; none: as many as there are cores.
+    /// Number of threads that serve requests; by default, the number of cores.
     pub workers: Option<usize>,
     /// Time without events after which an event stream sends a heartbeat.
     pub heartbeat: Duration,
     /// Ends event streams and long polls.
     pub stop: Stop,
-    /// The endpoint for clients that speak MQTT over WebSocket at `/mqtt`; none: that path isn't served.
+    /// The endpoint for MQTT over WebSocket at `/mqtt`; without it, that path isn't served.
     pub mqtt: Option<crate::mqtt::EndpointHandle>,
-    /// The consumer that calls agents in conversations, for clients with the role `register`; none: conversations
-    /// aren't offered here. It calls with its own settings and credentials, whoever the client is.
+    /// The consumer that calls agents in conversations, for clients with the role `register`; without it, there
+    /// are no conversations. It uses its own settings and credentials for all clients.
     pub conversations: Option<crate::consumer::Consumer>,
-    /// Returns the number of lines of the program's log that could not be written, for `/metrics`; none: it isn't shown there.
+    /// Returns the number of log lines that could not be written, for `/metrics`; without it, `/metrics` omits the
+    /// number.
     pub log_lines_dropped: Option<fn() -> u64>,
-    /// The agents of a demo, served below `/demo/agents/`; none: there are none, and nothing says that this is a demo.
+    /// The agents of a demo, served below `/demo/agents/`; without it, this is not a demo.
     pub demo: Option<Demo>,
 }
 

@@ -16,11 +16,11 @@ pub(super) fn open_descriptors() -> Option<u64> {
 
 /// Resident memory in bytes.
 pub(super) struct Memory {
-    /// All of it.
+    /// All resident memory.
     pub resident: u64,
     /// Memory that the process allocated: it belongs to no file.
     pub anonymous: u64,
-    /// Pages of files: the program, and the search index as far as it was read. The system takes them back when it
+    /// Pages of files: the program, and the search index as far as it was read. The system reclaims them when it
     /// needs memory.
     pub file: u64,
 }

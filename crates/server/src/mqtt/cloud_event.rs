@@ -23,8 +23,8 @@ impl CloudEvents {
         &self.source
     }
 
-    /// The event of a change; its data is what SSE sends with `diff=true`. That of a deletion is the
-    /// id alone; the extension attribute `reason` has its reason.
+    /// The event of a change; its data is the same as in SSE with `diff=true`. For a deletion, it is
+    /// only the id, and the extension attribute `reason` contains the reason.
     pub fn event(&self, change: &Change) -> String {
         let (kind, data) = (change.kind.as_str(), change.event_data(true));
         let mut attributes = format!("\"subject\":{},", Value::from(change.id.as_str()));
@@ -34,7 +34,8 @@ impl CloudEvents {
         self.write(change.position(), kind, &attributes, change.at, &data)
     }
 
-    /// The event for those who missed changes that the log no longer holds; the next is the one after `cursor`.
+    /// The event for subscribers that missed changes that are no longer in the log; the next change is the one
+    /// after `cursor`.
     pub fn resync(&self, cursor: Position) -> String {
         self.write(cursor, "resync", "", Timestamp::now(), &format!("{{\"cursor\":\"{cursor}\"}}"))
     }

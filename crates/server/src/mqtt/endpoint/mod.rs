@@ -96,7 +96,7 @@ pub struct Endpoint {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Serves clients that don't come by the endpoint's own socket. Cloning is cheap.
+/// Serves clients that don't connect to the endpoint's own socket. Cloning is cheap.
 #[derive(Clone)]
 pub struct EndpointHandle {
     context: Arc<Context>,
@@ -104,7 +104,7 @@ pub struct EndpointHandle {
 }
 
 impl Endpoint {
-    /// Listens at `address` (host and port; port 0 takes a free one) and serves what `registry` has.
+    /// Listens at `address` (host and port; port 0 for a free port) and serves `registry`.
     ///
     /// # Errors
     /// [`Error::Io`] where the address isn't available, [`Error::InvalidSetting`] for a prefix that
@@ -146,17 +146,17 @@ impl Endpoint {
         Ok(Endpoint { address, handle, stop, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Returns the address that it listens at.
+    /// Returns the address at which it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The endpoint for clients that don't come by its own socket.
+    /// Returns the handle for clients that don't connect to its own socket.
     pub fn handle(&self) -> EndpointHandle {
         self.handle.clone()
     }
 
-    /// Disconnects all clients, saves their sessions and ends. Blocks, at most a second longer
+    /// Disconnects all clients, saves their sessions, and ends. Blocks, at most a second longer
     /// than [`EndpointOptions::stop_timeout`].
     pub fn stop(&self) {
         self.stop.send_replace(true);
