@@ -89,7 +89,7 @@ fn expand<'v>(schema: &'v Value, into: &mut Vec<Alternative<'v>>) {
     }
 }
 
-/// Comparisons by the text of the language.
+/// Comparisons according to the text of the language specification.
 #[derive(Debug, Clone, Copy)]
 pub struct Casting<'e> {
     pub effort: &'e Effort,
@@ -177,7 +177,7 @@ impl Casting<'_> {
         }
     }
 
-    /// True if `value` can be a value of `schema`, conversions included.
+    /// True if `value` can be a value of `schema`, including conversions.
     pub fn fits(self, value: &Value, schema: &Value) -> Answer {
         for alternative in alternatives(schema) {
             self.effort.spend(1)?;
@@ -263,7 +263,7 @@ fn with_items(name: &str, schema: &Value) -> String {
     }
 }
 
-/// True if only numbers can be values of `schema`, as far as it says.
+/// True if `schema` declares that only numbers can be its values.
 pub fn is_numeric(schema: &Value) -> bool {
     let kinds = alternatives(schema);
     let numeric = |alternative: &Alternative<'_>| match alternative {

@@ -13,16 +13,16 @@ use crate::{
 pub struct Conversion {
     /// The Thing of the document itself first, then those of its parts.
     pub things: Vec<ConvertedThing>,
-    /// Oddities of the document, and losses of the conversion; pointers are into the source.
+    /// Warnings about the document, and losses of the conversion; pointers are into the source.
     pub warnings: Vec<Violation>,
     /// The options of the conversion.
     pub options: ImportOptions,
 }
 
-/// A Thing made of a document.
+/// A Thing created from a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConvertedThing {
-    /// The id, which is in the description too.
+    /// The id, which is also in the description.
     pub id: String,
     /// The Thing Description.
     pub description: Document,
@@ -30,7 +30,7 @@ pub struct ConvertedThing {
     pub source: Source,
 }
 
-/// The source document of a Thing, as it may be stored and exported.
+/// The source document of a Thing, in the form that may be stored and exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The format.
@@ -52,7 +52,7 @@ impl Source {
         Content(self.to_json())
     }
 
-    /// Compares the document with another one: see [`Content::is_that_of`].
+    /// Compares the document with another: see [`Content::is_that_of`].
     pub fn is_same_document(&self, media_type: &str, bytes: &[u8]) -> bool {
         self.content().is_that_of(media_type, bytes)
     }
@@ -63,7 +63,8 @@ impl Source {
 pub struct Content(Option<Value>);
 
 impl Content {
-    /// True if a document of the same format has this content. The order of members doesn't count, nor how numbers are written.
+    /// True if a document of the same format has this content. The order of members and the notation of numbers don't
+    /// matter.
     pub fn is_that_of(&self, media_type: &str, bytes: &[u8]) -> bool {
         let both = json_of(media_type, bytes).zip(self.0.as_ref());
         both.is_some_and(|(other, own)| other == *own || spelled_like(&other, own.clone()) == other)

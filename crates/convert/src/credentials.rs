@@ -11,8 +11,8 @@ use crate::{
 /// The most flags of a description for its credentials.
 const MAX_FLAGS: usize = 20;
 
-/// The credentials in a Thing Description: what by its form is a key, a token, or a password, whatever member it is in.
-/// Names and example values of schemas are none, nor are placeholders, hashes, and ids.
+/// The credentials in a Thing Description: values with the form of a key, a token, or a password, whatever member
+/// they are in. Names and example values of schemas, placeholders, hashes, and ids don't count.
 ///
 /// ```
 /// use agentdex_convert::Credentials;
@@ -28,7 +28,7 @@ const MAX_FLAGS: usize = 20;
 pub struct Credentials(Redacted);
 
 impl Credentials {
-    /// Finds the credentials of a description, which is given as text and as the value of that.
+    /// Finds the credentials of a description, given as text and as the parsed value.
     pub fn find(text: &str, thing: &Value) -> Credentials {
         if !may_have_secrets(thing) {
             return Credentials::default();
@@ -41,7 +41,8 @@ impl Credentials {
         self.0.is_empty()
     }
 
-    /// The description, whose text is given, with stand-ins for its credentials. All else stays as it is written.
+    /// Returns the description, given as text, with placeholders for its credentials. Everything else is
+    /// unchanged.
     ///
     /// # Errors
     /// Those of [`Document::parse`].
@@ -50,7 +51,8 @@ impl Credentials {
         Ok(Document::parse(replaced.as_deref().unwrap_or(text).as_bytes())?)
     }
 
-    /// A flag for each, up to twenty. Flags say what kind of credential it is, and repeat nothing of it.
+    /// A flag for each credential, up to twenty. Flags name the kind of the credential, but no part of
+    /// it.
     pub fn flags(&self) -> Vec<Flag> {
         let flag = |found: &Hidden| Flag {
             kind: FlagKind::Credential,
@@ -60,7 +62,7 @@ impl Credentials {
         self.0.hidden.iter().take(MAX_FLAGS).map(flag).collect()
     }
 
-    /// A warning for each where they stay, about 1,000 at most.
+    /// A warning for each credential if they are kept, about 1,000 at most.
     pub fn warnings(&self) -> impl Iterator<Item = Violation> {
         self.0.hidden.iter().map(|found| {
             let message = format!(
@@ -72,12 +74,12 @@ impl Credentials {
         })
     }
 
-    /// A warning for each where they are replaced.
+    /// A warning for each credential if they are replaced.
     pub fn replacements(&self) -> impl Iterator<Item = Violation> {
         self.0.warnings()
     }
 
-    /// A violation for each where they are refused.
+    /// A violation for each credential if they are refused.
     pub fn violations(&self) -> impl Iterator<Item = Violation> {
         self.0.hidden.iter().map(|found| {
             let message = format!("{} must not be in a description", found.rule.noun());

@@ -50,7 +50,7 @@ impl Sign {
 /// A format: its name, its signs, and how its documents are imported and exported.
 #[derive(Debug)]
 pub struct Descriptor {
-    /// The name in parameters, flags, filters, paths and records.
+    /// The name in parameters, flags, filters, paths, and records.
     pub name: &'static str,
     /// Noun phrase for one of its documents, such as `an A2A agent card`.
     pub noun: &'static str,
@@ -69,17 +69,17 @@ pub struct Descriptor {
 /// The import of documents of a format as Things.
 #[derive(Debug)]
 pub struct Import {
-    /// One line, and what is more to say of it.
+    /// Summary in one line.
     pub summary: &'static str,
     /// Details of the conversion, in Markdown.
     pub description: &'static str,
-    /// The media types that a document may have, and what it is written in then.
+    /// The media types of documents, each with its syntax.
     pub media_types: &'static [(&'static str, Syntax)],
     /// A JSON Schema of a document, with an example.
     pub schema: &'static str,
-    /// Parameters that may come with the document.
+    /// Parameters of the import.
     pub parameters: &'static [Parameter],
-    /// True if further documents that it refers to may come with it.
+    /// True if further documents to which it refers can come with it.
     pub takes_components: bool,
     /// Tracking of a document by its URL, if agents serve it themselves.
     pub tracking: Option<Tracking>,
@@ -92,9 +92,9 @@ pub struct Import {
 /// Settings for fetching and polling a document by its URL.
 #[derive(Debug)]
 pub struct Tracking {
-    /// Value of the `Accept` header, unless it is JSON.
+    /// Value of the `Accept` header, if it isn't JSON.
     pub accept: Option<&'static str>,
-    /// Paths under which sites serve the document.
+    /// Paths at which sites serve the document.
     pub well_known: &'static [&'static str],
     /// True if documents may be signed.
     pub is_signed: bool,
@@ -103,19 +103,18 @@ pub struct Tracking {
 /// The export of Things as documents of a format.
 #[derive(Debug)]
 pub struct Export {
-    /// The last segment of the path below that of a Thing.
+    /// The last segment of the path, below the path of a Thing.
     pub path: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// Description of the exported document, with what it omits.
     pub description: &'static str,
-    /// The media types that it may be asked for in, with the version that each stands for, if it does; the first
-    /// unless a client names another.
+    /// The available media types, each with the version that it selects, if any. The first is the default.
     pub media_types: &'static [(&'static str, Option<&'static str>)],
-    /// The versions that it may be asked for in; the first unless a client names another. None: there is one only.
+    /// The available versions, the default first; empty if there is only one.
     pub versions: &'static [&'static str],
     pub(super) read_version: fn(&str) -> Option<&'static str>,
-    /// For how many seconds it needn't be asked for again.
+    /// For how many seconds clients can cache it.
     pub max_age: Option<u32>,
     pub(super) from_thing: fn(&Value, Option<&str>) -> Result<Rendition>,
     /// The original in another version; none where it is of that version already.
@@ -126,7 +125,7 @@ pub struct Export {
     pub(super) supply: fn(&[u8], Syntax) -> Result<Supply>,
 }
 
-/// The values that a document leaves out on purpose.
+/// The values that a document omits on purpose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Supply {
     /// The names of the values.
@@ -142,7 +141,7 @@ pub struct Input<'i> {
     pub bytes: &'i [u8],
     /// Syntax of the bytes.
     pub syntax: Syntax,
-    /// Documents that it refers to.
+    /// Documents to which it refers.
     pub components: &'i [(&'i [u8], Syntax)],
 }
 
@@ -167,7 +166,7 @@ impl<'i> Input<'i> {
 }
 
 impl Import {
-    /// Makes Things of a document.
+    /// Creates Things from a document.
     ///
     /// # Errors
     /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no such document, and those of its parser.
@@ -176,13 +175,14 @@ impl Import {
         Ok(Conversion { options: options.clone(), ..conversion })
     }
 
-    /// True if the id of its Thing is in a document or in the options: an id, a name or a URL that stays the same when the
-    /// rest is edited. Otherwise who registers it should give one. True also for what is no document of the format.
+    /// True if the document or the options determine the id of its Thing: an id, a name, or a URL that stays the same
+    /// when the rest is edited. Otherwise, an id should be given on registration. Also true for documents that aren't
+    /// in the format.
     pub fn has_id(&self, input: &Input<'_>, options: &ImportOptions) -> bool {
         options.text("id").is_some() || (self.has_id)(input, options)
     }
 
-    /// Everything that is wrong with a document, and what is odd about it.
+    /// All faults of a document, and warnings about it.
     ///
     /// # Errors
     /// Those of its parser.
@@ -192,7 +192,7 @@ impl Import {
 }
 
 impl Export {
-    /// An original in this version; none where it has it already.
+    /// An original in this version; none if it already has this version.
     ///
     /// # Errors
     /// Those of its parser.
@@ -244,7 +244,7 @@ impl Export {
         (self.with_edits)(&Edit { original, options, base, edited })
     }
 
-    /// Returns the values that a document leaves out and its user has to supply.
+    /// Returns the values that a document omits and its user must supply.
     ///
     /// # Errors
     /// Those of its parser.
@@ -253,7 +253,7 @@ impl Export {
         (self.supply)(document, syntax)
     }
 
-    /// The name of the version that is meant, such as 1.0 by 1.0.1.
+    /// The name of the requested version, such as 1.0 for 1.0.1.
     ///
     /// # Errors
     /// Which versions there are.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, value::RawValue};
 use super::{Format, looks, signs};
 use crate::{Error, Result, td};
 
-/// The format of a document, given as JSON text. Says nothing about its validity.
+/// Detects the format of a document, given as JSON text. The document may be invalid.
 ///
 /// ```
 /// use agentdex_convert::{Format, detect};

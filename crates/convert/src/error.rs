@@ -2,10 +2,10 @@
 
 use agentdex_td::{self as td, Report};
 
-/// The result of everything in this crate that can fail.
+/// The result of fallible operations of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error of reading, converting or exporting a document, or of reading keys.
+/// An error while reading, converting, or exporting a document, or reading keys.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,28 +19,28 @@ pub enum Error {
         /// Message of the parser.
         message: String,
     },
-    /// The text is no YAML, or none that has a JSON form.
+    /// The text is not YAML, or has no JSON form.
     #[error("malformed YAML at line {line}, column {column}: {message}")]
     MalformedYaml {
         /// Line, from 1.
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// Explanation that quotes nothing of the text itself.
+        /// Explanation without quotes from the text.
         message: String,
     },
-    /// The document has more bytes than are taken.
+    /// The document is larger than allowed.
     #[error("the document exceeds the limit of {maximum} bytes")]
     DocumentTooLarge {
-        /// The most bytes that are taken.
+        /// Maximum size in bytes.
         maximum: usize,
     },
-    /// Something else is larger, deeper or more than is taken.
+    /// Another limit is exceeded.
     #[error("{what} exceeds the limit of {maximum}")]
     LimitExceeded {
         /// Quantity that was measured, such as `JSON nesting depth` or `length of the id in bytes`.
         what: &'static str,
-        /// The largest value that is taken.
+        /// The largest allowed value.
         maximum: u64,
     },
     /// A document in another format breaks the rules of its format, or yields no Thing.
@@ -48,16 +48,16 @@ pub enum Error {
     InvalidSource {
         /// The format's name, such as `agent-spec`.
         format: &'static str,
-        /// All that is wrong with it.
+        /// All faults of the document.
         report: Report,
     },
-    /// Nobody said which format a document is in, and it doesn't tell by itself.
+    /// The format of a document was not given, and can't be detected.
     #[error("the format of the document is unclear: {message}")]
     UnclearFormat {
-        /// Members that were looked for, or the formats that contradict each other.
+        /// The members that were expected, or the formats that contradict each other.
         message: String,
     },
-    /// A Thing has nothing that could be written in the other format.
+    /// A Thing can't be expressed in the other format.
     #[error("the Thing can't be exported as {format}: {reason}")]
     NotExpressible {
         /// The format's name, such as `agent-spec`.
@@ -65,7 +65,7 @@ pub enum Error {
         /// Requirement that the Thing doesn't meet.
         reason: String,
     },
-    /// It is not switched on here.
+    /// The feature is not enabled.
     #[error("this registry does not offer {what}: {instead}")]
     Unsupported {
         /// Feature that was requested.
@@ -73,7 +73,7 @@ pub enum Error {
         /// Instructions to enable it, and the alternatives.
         instead: &'static str,
     },
-    /// A setting isn't known, or can't have that value.
+    /// A setting is unknown, or has an invalid value.
     #[error("{origin}: {message}")]
     InvalidSetting {
         /// Source of the setting: a file or a variable.
@@ -86,10 +86,10 @@ pub enum Error {
     Io {
         /// Operation that failed, with the path or address.
         doing: String,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The description that a document gives is refused.
+    /// The description created from a document is refused.
     #[error(transparent)]
     Description(td::Error),
 }

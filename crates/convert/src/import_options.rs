@@ -10,13 +10,13 @@ use crate::td;
 /// A parameter of an import.
 #[derive(Debug)]
 pub struct Parameter {
-    /// The name of the parameter; of a flag with `-` for `_`.
+    /// The name of the parameter; in flags, with `-` instead of `_`.
     pub name: &'static str,
     /// Type of its value.
     pub kind: ParameterKind,
-    /// Purpose, in one sentence without a full stop.
+    /// Purpose, in one sentence without a period.
     pub help: &'static str,
-    /// True if it matters for what is valid, and not only for what is made of it.
+    /// True if it affects the validity of documents, and not only the result.
     pub is_for_validation: bool,
 }
 
@@ -27,11 +27,11 @@ pub enum ParameterKind {
     Text,
     /// The id of a Thing.
     Id,
-    /// The URL that the document is from; whoever reads the Thing may read it.
+    /// The URL of the document; everyone who can read the Thing can read it.
     Source,
     /// `true` or `false`.
     Flag,
-    /// One of these words, the first unless another is given.
+    /// One of these words; the first is the default.
     Choice(&'static [&'static str]),
 }
 
@@ -58,7 +58,7 @@ pub struct ImportOptions {
     thing_model: bool,
 }
 
-/// A value that a parameter can't have.
+/// An invalid value of a parameter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct InvalidOption {
@@ -129,7 +129,7 @@ impl ImportOptions {
         self
     }
 
-    /// Makes Thing Models where no endpoint is known, if the format can.
+    /// Creates Thing Models if no endpoint is known, and if the format supports it.
     pub fn thing_model(mut self, thing_model: bool) -> ImportOptions {
         self.thing_model = thing_model;
         self
@@ -140,7 +140,7 @@ impl ImportOptions {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The parameters that are given, in the order of their names.
+    /// The given parameters, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let mut given: Vec<(&str, &str)> = self.values.iter().map(|(name, value)| (*name, value.as_str())).collect();
         given.sort_by_key(|(name, _)| *name);

@@ -39,7 +39,7 @@ enum Limit {
 }
 
 impl JsonText {
-    /// An empty text that may become `maximum` bytes long.
+    /// An empty text of at most `maximum` bytes.
     pub fn up_to(maximum: usize) -> JsonText {
         JsonText { text: String::new(), maximum, exceeded: None, scalars: None }
     }
@@ -80,7 +80,7 @@ impl JsonText {
         Value { json: self, depth: 0 }.deserialize(source)
     }
 
-    /// The limit that ended the reading, as an error; `length` says what the length is one of.
+    /// The limit that ended the reading, as an error; `length` is the noun for the length.
     pub fn exceeded(&self, length: &'static str) -> Option<Error> {
         let (what, maximum) = match self.exceeded? {
             Limit::Nesting => ("JSON nesting depth", MAX_NESTING),

@@ -76,7 +76,7 @@ pub use self::{
 };
 use agentdex_td as td;
 
-/// The largest document of another format in bytes, and the largest that YAML may stand for.
+/// Maximum size of a document in another format, in bytes, and of the JSON form of YAML.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The README, whose examples are tested.

@@ -10,20 +10,20 @@ use crate::{
     thing_builder::described,
 };
 
-/// What a document says of the Thing that it may have been exported from.
+/// The relation of a document to the Thing from which it may have been exported.
 #[derive(Debug)]
 pub enum Returned {
     /// It is the export of the Thing.
     Unchanged,
     /// It is the export of the Thing with these edits.
     Edited(Document),
-    /// It is another document, or it was edited where the Thing has nothing that corresponds.
+    /// It is another document, or it was edited in places without a counterpart in the Thing.
     Other,
 }
 
 impl Export {
-    /// Compares a document with the export of a Thing. Numbers are equal if their values are, and the order of members doesn't
-    /// count.
+    /// Compares a document with the export of a Thing. Numbers are equal if their values are, and the order of
+    /// members doesn't matter.
     ///
     /// ```
     /// use agentdex_convert::{Format, ImportOptions, Input, Returned};

@@ -34,8 +34,8 @@ pub use crate::verification::{Form, Status, Verification};
 
 use crate::td::{Document, Timestamp};
 
-/// Checks the signatures of a card. One that is valid is enough; without one, one that is invalid
-/// counts more than those whose keys aren't known.
+/// Checks the signatures of a card. One valid signature is enough. Without one, an invalid
+/// signature takes precedence over those with unknown keys.
 ///
 /// ```
 /// use agentdex_convert::signature::{Status, TrustedKeys, verify};

@@ -24,7 +24,7 @@ impl Syntax {
         }
     }
 
-    /// The media type that documents in it are exported with.
+    /// The media type of exported documents in this syntax.
     pub fn media_type(self) -> &'static str {
         match self {
             Syntax::Json => "application/json",
@@ -32,8 +32,8 @@ impl Syntax {
         }
     }
 
-    /// The document as JSON text: JSON as it is but for a byte order mark, YAML transcribed. Whether
-    /// JSON is well-formed is for the reader of the text to find out; what comes from YAML is.
+    /// The document as JSON text: JSON unchanged except for a byte order mark, YAML converted. JSON
+    /// isn't checked here, and may be malformed; converted YAML is always well-formed.
     ///
     /// ```
     /// # if !cfg!(feature = "yaml") { return Ok(()); }

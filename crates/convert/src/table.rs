@@ -21,7 +21,7 @@ macro_rules! define_table {
 list_formats!(define_table);
 
 impl Format {
-    /// The name in parameters, flags, filters, paths and records.
+    /// The name in parameters, flags, filters, paths, and records.
     pub fn name(self) -> &'static str {
         self.descriptor().name
     }
@@ -53,17 +53,17 @@ impl Format {
         &TERMS
     }
 
-    /// The formats that are converted, with how.
+    /// The formats with imports, each with its import.
     pub fn imports() -> impl Iterator<Item = (Format, &'static Import)> {
         Format::ALL.iter().filter_map(|&format| Some((format, format.import()?)))
     }
 
-    /// The formats that Things are exported in, with how.
+    /// The formats with exports, each with its export.
     pub fn exports() -> impl Iterator<Item = (Format, &'static Export)> {
         Format::ALL.iter().filter_map(|&format| Some((format, format.export()?)))
     }
 
-    /// The names of formats, as a sentence lists them.
+    /// The names of formats, as a list in a sentence.
     pub fn names(formats: impl Iterator<Item = Format>) -> String {
         let names: Vec<&str> = formats.map(Format::name).collect();
         match names.as_slice() {

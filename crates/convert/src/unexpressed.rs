@@ -40,8 +40,8 @@ const MOST_SCHEMES: usize = 64;
 const DEEPEST_COMBINATION: usize = 4;
 
 impl Export {
-    /// Makes a document of a Thing Description, in one of its versions. Each member of the Thing that the document lacks
-    /// or changes gives a warning `not-expressed`, with a pointer into the Thing.
+    /// Creates a document from a Thing Description, in one of its versions. Each member of the Thing that the
+    /// document lacks or changes causes a warning `not-expressed`, with a pointer into the Thing.
     ///
     /// # Errors
     /// [`Error::NotExpressible`](crate::Error::NotExpressible) says what such a document can't say.

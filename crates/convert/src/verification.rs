@@ -17,10 +17,11 @@ pub struct Verification {
     /// The algorithm that the signature names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alg: Option<String>,
-    /// The form that was signed, for a valid one.
+    /// For a valid signature, the form that was signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
-    /// Why the key is trusted, for a valid one: the name of the operator's file, or the URL of a domain's keys.
+    /// For a valid signature, why the key is trusted: the name of the operator's file, or the URL of a domain's
+    /// keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusted_by: Option<String>,
     /// Why it isn't valid.
@@ -37,16 +38,16 @@ pub struct Verification {
 pub enum Status {
     /// A trusted key signed this card.
     Valid,
-    /// A signature is not what it should be: the card was changed, or the signature is malformed or refused.
+    /// A signature is wrong: the card was changed, or the signature is malformed or refused.
     Invalid,
-    /// The keys that signed it are not trusted, so that the signatures prove nothing.
+    /// The keys that signed it are not trusted, so the signatures prove nothing.
     Untrusted,
     /// It has no signatures.
     Unsigned,
 }
 
 impl Status {
-    /// All of them, the best first.
+    /// All values, the best first.
     pub const ALL: [Status; 4] = [Status::Valid, Status::Invalid, Status::Untrusted, Status::Unsigned];
 
     /// The name in descriptions and filters.
@@ -64,10 +65,11 @@ impl Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// That of the specification: required members, optional ones that are there, no other defaults.
+    /// The form of the specification: required members, present optional members, and no other
+    /// defaults.
     Specification,
-    /// The same without anything empty, as the SDKs sign it.
+    /// The same without empty values, as signed by SDKs.
     Stripped,
-    /// All that was received.
+    /// Everything that was received.
     Plain,
 }

@@ -19,7 +19,7 @@ use crate::{
     td::{Violation, internal::Path},
 };
 
-/// An agent card: its bytes, and its members as a card of 1.0 has them, fixed where they were odd.
+/// An agent card: its bytes, and its members in the form of a 1.0 card, with fixes.
 #[derive(Debug, Clone)]
 pub struct Card {
     bytes: Vec<u8>,
@@ -91,7 +91,7 @@ impl Card {
         Ok(Card { bytes, members, generation, listed, warnings })
     }
 
-    /// Its generation, which its shape decides.
+    /// Its generation, according to its shape.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -101,7 +101,7 @@ impl Card {
         &self.warnings
     }
 
-    /// The card as it came, without the secrets that it had.
+    /// The original card without its secrets.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

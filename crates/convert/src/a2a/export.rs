@@ -29,7 +29,7 @@ use crate::{
 
 type Object = Map<String, Value>;
 
-/// Makes an agent card of a Thing Description.
+/// Creates an agent card from a Thing Description.
 ///
 /// ```
 /// use agentdex_convert::a2a::{Generation, from_thing};

@@ -62,19 +62,20 @@ pub use self::{card::Card, export::from_thing};
 pub(super) use self::{format::FORMAT, forms::message_form};
 use crate::{Error, td::Report, td::Violation};
 
-/// The namespace that the prefix `a2a` stands for in descriptions.
+/// The namespace of the prefix `a2a` in descriptions.
 pub const A2A_NAMESPACE: &str = "urn:agentdex:a2a:";
 
-/// The JSON-LD context that defines its terms, for programs that expand descriptions: they add it beside
-/// the context of W3C WoT. Nothing here does, and descriptions only name the namespace: the context of a
+/// The JSON-LD context that defines its terms, for programs that expand descriptions: they add it to the
+/// context of W3C WoT. Nothing here does, and descriptions only name the namespace: the context of a
 /// Thing Description is a map of texts (TD 1.1, section 5.3.1.1).
 pub const A2A_CONTEXT: &str = agentdex_td::contexts::A2A;
 
-/// The binding of interfaces that are no A2A, but plain HTTP requests: those of the forms that the
-/// extension of the same URI lists.
+/// The binding of interfaces that aren't A2A, but plain HTTP requests: those of the forms in the
+/// extension with the same URI.
 pub const FORMS_BINDING: &str = "urn:agentdex:a2a:td-forms";
 
-/// The extension of a card that was made of a Thing: its parameter `id` is the id of the Thing.
+/// The extension of a card that was created from a Thing: its parameter `id` is the id of the
+/// Thing.
 pub const THING_EXTENSION: &str = "urn:agentdex:a2a:thing";
 
 /// The generations of agent cards, which differ in their shape.
@@ -87,7 +88,7 @@ pub enum Generation {
 }
 
 impl Generation {
-    /// The version that stands for it.
+    /// The version that represents it.
     pub fn name(self) -> &'static str {
         match self {
             Generation::V0 => "0.3",
@@ -129,7 +130,7 @@ impl FromStr for Generation {
 /// Options for converting a card to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The id of the Thing; without one it is made of the card.
+    /// The id of the Thing; by default, it is derived from the card.
     pub id: Option<String>,
     /// The URL of the card, against which its relative URLs are resolved.
     pub base: Option<String>,

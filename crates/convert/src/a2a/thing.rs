@@ -22,7 +22,7 @@ use crate::{
 type Object = Map<String, Value>;
 
 impl Card {
-    /// Turns it into a Thing, which keeps the card as its source.
+    /// Converts it to a Thing, which keeps the card as its source.
     ///
     /// # Errors
     /// [`Error::InvalidSource`](crate::Error::InvalidSource) where there is neither an id nor a URL to

@@ -42,30 +42,30 @@ const MAX_STEPS: u32 = 1000;
 /// The most runs at the same time where a node leaves it open.
 const PARALLEL: usize = 8;
 
-/// A chain that was made of a Flow.
+/// A chain that was created from a Flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowChain {
     /// The chain, to be read by `sacp::Chain::new`.
     pub chain: Value,
-    /// The agents that must be registered, since the Flow doesn't say how they are reached.
+    /// The agents that must be registered, since the Flow doesn't say how to reach them.
     pub needed: Vec<NeededAgent>,
 }
 
-/// An agent that a Flow names without saying how it is reached.
+/// An agent that a Flow names without saying how to reach it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeededAgent {
     /// The node that needs it.
     pub node: String,
     /// The type of its component, such as `LlmNode` or `ServerTool`.
     pub component_type: String,
-    /// The id that it must be registered under; none where a capability is enough.
+    /// The id under which it must be registered; none if a capability is enough.
     pub id: Option<String>,
     /// The capability that an agent must have.
     pub capability: Option<String>,
 }
 
 impl Configuration {
-    /// Makes a chain of the Flow that the configuration is about.
+    /// Creates a chain from the Flow that the configuration defines.
     ///
     /// ```
     /// # if !cfg!(feature = "yaml") { return Ok(()); }

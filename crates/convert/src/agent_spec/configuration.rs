@@ -3,7 +3,7 @@
 use super::{Profile, findings::Findings, reading, rules, source::Source};
 use crate::{Result, Syntax, td::Report};
 
-/// A configuration as it came; it may be invalid.
+/// A configuration as received; it may be invalid.
 #[derive(Debug)]
 pub struct Configuration {
     pub(super) main: Source,
@@ -12,7 +12,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Reads a configuration, and the documents of components that are given beside it.
+    /// Reads a configuration, and the component documents that come with it.
     ///
     /// # Errors
     /// Those of [`Syntax::to_json`], and [`crate::Error::LimitExceeded`] where it is nested too deep.
@@ -20,7 +20,8 @@ impl Configuration {
         Configuration::parse_for(main, syntax, components, Profile::Spec)
     }
 
-    /// [`Configuration::parse`] by a profile: in that of the SDK the plain scalars of YAML are what PyYAML takes them for.
+    /// [`Configuration::parse`] for a profile: in the profile of the SDK, plain YAML scalars are read like PyYAML
+    /// reads them.
     ///
     /// # Errors
     /// As [`Configuration::parse`].
@@ -36,7 +37,7 @@ impl Configuration {
         Ok(Configuration { main, beside })
     }
 
-    /// Everything that is wrong with the configuration by a profile.
+    /// All faults of the configuration according to a profile.
     ///
     /// ```
     /// use agentdex_convert::{Syntax, agent_spec::{Configuration, Profile}};
@@ -50,7 +51,7 @@ impl Configuration {
         self.with_edits_of_export(self.with_way_out(self.judge(profile), profile))
     }
 
-    /// True if the component that it is about has an id, and where it is about none.
+    /// True if the component that it defines has an id, and if it defines none.
     pub fn has_id(&self, profile: Profile) -> bool {
         let graph = reading::read(&self.main, &self.beside, profile, &mut Findings::default());
         graph.root().is_none_or(|root| graph.id(root).is_some_and(|id| !id.is_empty()))

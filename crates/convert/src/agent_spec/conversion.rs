@@ -22,8 +22,9 @@ use crate::{
 };
 
 impl Configuration {
-    /// Makes Things of the configuration: one of the component that it is about, and by the options more
-    /// of those within. Secrets are nowhere in what is returned, and prompts only if they are published.
+    /// Creates Things from the configuration: one from the component that it defines, and, depending on
+    /// the options, more from nested components. The result contains no secrets, and prompts only if
+    /// they are published.
     ///
     /// ```
     /// # if !cfg!(feature = "yaml") { return Ok(()); }

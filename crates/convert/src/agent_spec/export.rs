@@ -37,7 +37,7 @@ const MUTUAL_TLS: &str = "agentspec:mutualTLS";
 /// Deeper descriptions are kept as text: a configuration is nested no deeper than a description may be.
 const DEEPEST_KEPT: usize = 56;
 
-/// Makes a configuration of a Thing Description.
+/// Creates a configuration from a Thing Description.
 ///
 /// ```
 /// use agentdex_convert::agent_spec::from_thing;

@@ -6,11 +6,12 @@ pub enum Profile {
     /// The text of the language.
     #[default]
     Spec,
-    /// The checks of the language's SDK for Python (pyagentspec 26.3.1): all that it accepts is valid.
+    /// The checks of the language's SDK for Python (pyagentspec 26.3.1): everything that it accepts is
+    /// valid.
     Sdk,
 }
 
-/// Protocol of calls to an agent at the base that it is deployed at.
+/// Protocol of calls to an agent at the base URL of its deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
     /// A POST of its inputs as JSON.
@@ -21,7 +22,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them.
+    /// All values.
     pub const ALL: [Protocol; 2] = [Protocol::Http, Protocol::A2a];
 
     /// Its name in parameters and flags.
@@ -36,7 +37,7 @@ impl Protocol {
 /// Security scheme of a Thing whose configuration names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Security {
-    /// It isn't known whether a credential is needed.
+    /// It is unknown whether a credential is needed.
     #[default]
     Auto,
     /// No credential is needed.
@@ -50,7 +51,7 @@ pub enum Security {
 }
 
 impl Security {
-    /// All of them.
+    /// All values.
     pub const ALL: [Security; 5] =
         [Security::Auto, Security::Nosec, Security::Basic, Security::Bearer, Security::ApiKey];
 
@@ -66,19 +67,20 @@ impl Security {
     }
 }
 
-/// Options for making Things from a configuration.
+/// Options for creating Things from a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The id of the Thing of the document; without one it is made of that of its component, or of all that is in it.
+    /// The id of the Thing of the document; by default, it is derived from the id of its component, or else from its
+    /// content.
     pub id: Option<String>,
-    /// Profile that the configuration must be valid in.
+    /// Profile in which the configuration must be valid.
     pub profile: Profile,
-    /// The address of the agent, such as `https://host/agents/weather`. `{id}` and `{name}` in it are filled
-    /// in, which several agents need.
+    /// The address of the agent, such as `https://host/agents/weather`. `{id}` and `{name}` in it are
+    /// replaced, which is required for several agents.
     pub base: Option<String>,
     /// Protocol of calls to `base`.
     pub protocol: Protocol,
-    /// Security scheme where the configuration names none.
+    /// Security scheme if the configuration names none.
     pub security: Security,
     /// Publisher of the configuration: part of the Thing ids made from component ids that are not UUIDs.
     pub publisher: String,
@@ -88,7 +90,7 @@ pub struct Options {
     pub tools: bool,
     /// Prompts are exported with the configuration, and are searched.
     pub publish_prompts: bool,
-    /// Thing Models are made where no endpoint is known.
+    /// Thing Models are created if no endpoint is known.
     pub thing_model: bool,
 }
 

@@ -46,10 +46,10 @@ use crate::{
     thing_builder::{HTTP_NAMESPACE, ThingBuilder},
 };
 
-/// The namespace of the terms for what a Thing Description has no words for.
+/// The namespace of terms that Thing Descriptions lack.
 pub const AGENT_SPEC_NAMESPACE: &str = "urn:agentdex:agent-spec:";
-/// The JSON-LD context that defines them. Descriptions only name the namespace: the context of a Thing
-/// Description has no room for more (TD 1.1, section 5.3.1.1), and nobody has to fetch anything to read one.
+/// The JSON-LD context that defines these terms. Descriptions only name the namespace: the context of a
+/// Thing Description allows no more (TD 1.1, section 5.3.1.1), and so no fetch is needed to read one.
 pub const AGENT_SPEC_CONTEXT: &str = agentdex_td::contexts::AGENT_SPEC;
 
 /// Makes Things of the components of a configuration, which is valid.
@@ -58,18 +58,19 @@ pub(super) struct Mapper<'m, 'd> {
     pub inference: &'m Inference<'d>,
     /// Values hidden in the main document.
     pub hidden: &'m [Hidden],
-    /// The main document as it was sent.
+    /// The original main document.
     pub sent: &'d Value,
     pub options: &'m Options,
     /// Address at which agents are deployed.
     pub base: Option<Base>,
     /// The components that are Things, which links may lead to.
     pub registered: HashSet<Key>,
-    /// The version that the document says it is written for.
+    /// The version that the document declares.
     pub spec_version: Option<&'d str>,
-    /// Remaining work that finding parts may take: components that many have in common are visited for each of these.
+    /// Remaining budget for finding parts: components shared by many others are visited for each of them.
     pub effort: Effort,
-    /// Ids that were made, some of all that is in a component: many may link to the same.
+    /// Created ids, some of which are derived from all content of a component; cached, since many
+    /// links can lead to the same component.
     pub ids: RefCell<HashMap<Key, String>>,
 }
 

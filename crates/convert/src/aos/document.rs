@@ -69,7 +69,7 @@ impl AgentDocument {
         self.shows_prompts
     }
 
-    /// The document as it came, without what is hidden.
+    /// The original document without hidden values.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -20,8 +20,8 @@ type Object = Map<String, Value>;
 /// Members that describe the agent as it is exported, and no member of it by themselves.
 const NOT_EXPORTED: [&str; 1] = ["id"];
 
-/// Makes an Agent object of a Thing Description. What is private and not stored, instructions and the content of
-/// resources, is there and empty, with a warning.
+/// Creates an Agent object from a Thing Description. Private values that aren't stored (instructions, and the
+/// content of resources) are empty, with a warning.
 ///
 /// # Errors
 /// [`Error::NotExpressible`] for what is not an object, says no version or provider, or has members under `aos:` that an

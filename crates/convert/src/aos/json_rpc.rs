@@ -11,20 +11,20 @@ use crate::td::Violation;
 
 /// The version of JSON-RPC.
 pub const JSON_RPC: &str = "2.0";
-/// The most requests of a batch.
+/// Maximum number of requests in a batch.
 pub const MAX_BATCH: usize = 256;
 /// Maximum number of violations in an error.
 const MOST_VIOLATIONS: usize = 50;
 
-/// The id of a request: a text or an integer (section 3.12.1).
+/// The id of a request: a string or an integer (section 3.12.1).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub enum Id {
-    /// A text.
+    /// A string.
     Text(String),
     /// An integer.
     Integer(i64),
-    /// An integer that is beyond those.
+    /// A larger integer.
     Large(u64),
 }
 
@@ -41,18 +41,18 @@ impl Id {
 /// A request (section 3.12.1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// Its id; none: it is a notification, which gets no response.
+    /// Its id; `None` for a notification, which gets no response.
     pub id: Option<Id>,
     /// Method and parameters.
     pub call: Call,
 }
 
-/// A request that can't be answered with a result, and the error that it is answered with.
+/// A request that can't be answered with a result, and the error with which it is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
-    /// Its id, as far as it has one.
+    /// Its id, if it has one.
     pub id: Option<Id>,
-    /// True if it is well formed and has no id, so that nothing is answered.
+    /// True if it is well-formed and has no id, so that there is no response.
     pub is_notification: bool,
     /// The error to answer with, unless it is a notification.
     pub error: RpcError,
@@ -132,7 +132,7 @@ impl ErrorKind {
         }
     }
 
-    /// The message, which section 6.1 has for its errors.
+    /// The message, for errors in section 6.1 as specified there.
     pub const fn message(self) -> &'static str {
         match self {
             ErrorKind::Parse => "Invalid JSON payload",
@@ -158,7 +158,7 @@ object! {
 }
 
 impl RpcError {
-    /// An error with what is to be said of it.
+    /// An error with details.
     pub fn of(kind: ErrorKind, detail: &str) -> RpcError {
         let data = Map::from_iter([("name".to_owned(), kind.as_str().into()), ("detail".to_owned(), detail.into())]);
         RpcError { code: kind.code(), message: kind.message().to_owned(), data: Some(data.into()) }

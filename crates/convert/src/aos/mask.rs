@@ -36,11 +36,12 @@ const LONGEST_PLACE: usize = 1024;
 pub struct Masking {
     /// Credentials.
     pub secrets: bool,
-    /// E-mail addresses, telephone numbers, numbers of payment cards, bank accounts and social security.
+    /// Email addresses, telephone numbers, and numbers of payment cards, bank accounts, and social
+    /// security.
     pub personal_data: bool,
 }
 
-/// A request without what was masked.
+/// A request in which data was masked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaskedRequest {
     /// The request.
@@ -51,7 +52,8 @@ pub struct MaskedRequest {
     pub personal_data: Vec<String>,
 }
 
-/// Masks what a request exchanges: all of its parameters but `context`; none where nothing is to be masked.
+/// Masks the content of a request: all of its parameters except `context`; none if there is nothing to
+/// mask.
 pub fn mask(request: &Map<String, Value>, masking: Masking) -> Option<MaskedRequest> {
     let mut masked = MaskedRequest { request: Value::Null, secrets: Vec::new(), personal_data: Vec::new() };
     let mut changed = Vec::new();

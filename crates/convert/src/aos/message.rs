@@ -43,7 +43,7 @@ impl Content {
         &self.0
     }
 
-    /// The text of all text parts, each on a line.
+    /// The text of all text parts, each on a separate line.
     pub fn text(&self) -> String {
         let texts = self.0.iter().filter_map(|part| match part {
             Part::Text(part) => Some(part.text.as_str()),
@@ -203,7 +203,7 @@ impl Strict for Data {
     }
 }
 
-/// A file: its bytes, or where it is (section 3.5).
+/// A file: its bytes, or its location (section 3.5).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum File {
@@ -261,13 +261,13 @@ object! {
     }
 }
 
-/// Bytes in base64, as they were written.
+/// Bytes in Base64, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Base64(String);
 
 impl Base64 {
-    /// As it was written.
+    /// The text as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -94,12 +94,12 @@ pub use self::{
     strict::Nullable,
 };
 
-/// The namespace that the prefix `aos` stands for in descriptions.
+/// The namespace of the prefix `aos` in descriptions.
 pub const AOS_NAMESPACE: &str = "urn:agentdex:aos:";
 
 /// Options for converting an agent to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The id of the Thing; without one it is that of the agent.
+    /// The id of the Thing; by default, that of the agent.
     pub id: Option<String>,
 }

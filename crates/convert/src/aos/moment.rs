@@ -10,18 +10,18 @@ use crate::{
     td::{Timestamp, internal::Path},
 };
 
-/// A moment in ISO 8601, as it was written. Without an offset it is in UTC.
+/// A moment in ISO 8601, as written. Without an offset it is in UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Moment(String);
 
 impl Moment {
-    /// Reads one.
+    /// Reads a moment.
     pub fn parse(text: &str) -> Option<Moment> {
         unix_nanoseconds(text).map(|_| Moment(text.to_owned()))
     }
 
-    /// As it was written.
+    /// The moment as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }

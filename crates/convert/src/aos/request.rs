@@ -52,7 +52,7 @@ words! {
 }
 
 impl Method {
-    /// True if it wraps a message of A2A.
+    /// True if it wraps an A2A message.
     pub const fn is_a2a(self) -> bool {
         matches!(
             self,
@@ -196,15 +196,15 @@ pub enum Call {
     ToolCallResult(ToolCallResultParams),
     /// `ping`
     Ping(PingParams),
-    /// A method of A2A.
+    /// An A2A method.
     A2a(Method, A2aParams),
     /// `protocols/MCP`
     Mcp(McpParams),
 }
 
 impl Call {
-    /// Reads the parameters of a method, of a request as a whole: methods of A2A have `payload` beside `method`
-    /// (section 4.8.1), all others in `params`; both are read where either is meant.
+    /// Reads the parameters of a method from a whole request: A2A methods have `payload` next to `method`
+    /// (section 4.8.1), all others in `params`. Both places are accepted for both kinds.
     ///
     /// # Errors
     /// Everything that is wrong with them, each with its place in the request.
@@ -233,7 +233,7 @@ impl Call {
         }
     }
 
-    /// Returns the context of the step; none for `ping`, and for messages of A2A and MCP that come without one.
+    /// Returns the context of the step; none for `ping`, and for A2A and MCP messages without one.
     pub fn context(&self) -> Option<&StepContext> {
         match self {
             Call::AgentTrigger(params) => Some(&params.context),
@@ -248,7 +248,7 @@ impl Call {
         }
     }
 
-    /// Why the agent takes the step, in its words.
+    /// Why the agent takes the step, in the agent's words.
     pub fn reasoning(&self) -> Option<&str> {
         let reasoning = match self {
             Call::AgentTrigger(_) | Call::Ping(_) => &None,

@@ -67,7 +67,7 @@ object! {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Response {
     jsonrpc: &'static str,
-    /// The id of the request; `null` where it had none that could be read.
+    /// The id of the request; `null` if it had no readable id.
     pub id: Option<Id>,
     /// Result or error.
     #[serde(flatten)]
@@ -80,7 +80,7 @@ pub struct Response {
 pub enum Outcome {
     /// A result.
     Result(Answer),
-    /// An error, as JSON-RPC has it: where section 5.2 has a text, sections 3.12.2 and 6 have this object.
+    /// An error, as in JSON-RPC: section 5.2 has a string, but sections 3.12.2 and 6 have this object.
     Error(RpcError),
 }
 

@@ -86,7 +86,7 @@ macro_rules! object {
         }
 
         impl $name {
-            /// Reads it strictly. Members that the specification doesn't name are passed over.
+            /// Reads it strictly. Members that the specification doesn't name are ignored.
             ///
             /// # Errors
             /// Everything that is wrong with it, each with its place.
@@ -125,7 +125,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All of them.
+            /// All values.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
 
             /// The word.
@@ -135,7 +135,7 @@ macro_rules! words {
                 }
             }
 
-            /// Finds the variant that the word stands for.
+            /// Finds the variant for a word.
             pub fn from_name(word: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|known| known.as_str() == word)
             }

@@ -28,7 +28,7 @@ const TOOL_PLACED: [&str; 3] = ["id", "name", "description"];
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 impl AgentDocument {
-    /// Turns it into a Thing, which keeps the document as its source.
+    /// Converts it to a Thing, which keeps the document as its source.
     ///
     /// # Errors
     /// Those of [`normalize_id`]; [`Error::LimitExceeded`] for more than 1,000 tools, and where the description

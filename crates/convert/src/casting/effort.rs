@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The SDK raises an error: `allOf` and `oneOf` anywhere, `true` and `false` in some places.
@@ -14,10 +14,10 @@ pub enum Refusal {
     TooComplex,
 }
 
-/// Yes, no or neither.
+/// Yes, no, or neither.
 pub type Answer = Result<bool, Refusal>;
 
-/// The work that is left for comparing schemas, in steps.
+/// The remaining budget for comparing schemas, in steps.
 #[derive(Debug)]
 pub struct Effort {
     left: Cell<u64>,
@@ -25,19 +25,20 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// About a second on a slow machine; a flow of 4,000 nodes with ten properties each takes a twentieth.
+    /// About a second on a slow machine; a flow of 4,000 nodes with ten properties each takes a twentieth
+    /// of it.
     pub const DOCUMENT: u64 = 8_000_000;
 
     pub fn for_document() -> Effort {
         Effort::of_steps(Effort::DOCUMENT)
     }
 
-    /// A limit for something smaller than a document.
+    /// A budget for something smaller than a document.
     pub fn of_steps(steps: u64) -> Effort {
         Effort { left: Cell::new(steps), is_spent: Cell::new(false) }
     }
 
-    /// Takes `steps` off, as long as there are any left.
+    /// Spends `steps`, if enough are left.
     pub fn spend(&self, steps: usize) -> Result<(), Refusal> {
         match self.left.get().checked_sub(steps as u64) {
             Some(left) if !self.is_spent.get() => {
@@ -51,7 +52,7 @@ impl Effort {
         }
     }
 
-    /// True if something took more than there was; nothing is compared from then on.
+    /// True if the budget was exceeded; nothing is compared from then on.
     pub fn is_spent(&self) -> bool {
         self.is_spent.get()
     }

@@ -15,10 +15,10 @@ pub(super) struct Layers<'s> {
     layers: [Option<&'s Map<String, Value>>; MOST],
     /// A schema that holds as well, but says more about something that the layers speak of.
     beside: Option<&'s Value>,
-    /// True if nothing is lost by reading the first value of each keyword, of those that are known, and
-    /// [`Layers::further`].
+    /// True if reading only the first value of each known keyword, and [`Layers::further`], loses
+    /// nothing.
     pub is_exact: bool,
-    /// True if a reference isn't followed though it leads somewhere.
+    /// True if a valid reference isn't followed.
     pub is_cut: bool,
     /// Number of members of the schemas that are read together with the first.
     pub members: usize,

@@ -119,13 +119,13 @@ const FILE_NAMESPACE: &str = "urn:agentdex:lmos-file:";
 /// Options for converting a capability file to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The id of the Thing; without one it is that of the file, or made of where the file is from.
+    /// The id of the Thing; by default, that of the file, or else derived from its URL.
     pub id: Option<String>,
-    /// The URL that the file is from.
+    /// The URL of the file.
     pub base: Option<String>,
 }
 
-/// Turns a capability file into a Thing, which keeps the file as its source.
+/// Converts a capability file to a Thing, which keeps the file as its source.
 ///
 /// ```
 /// use agentdex_convert::lmos_capabilities::{Options, to_thing};
@@ -240,8 +240,8 @@ fn warn_of_versions(file: &Object, findings: &mut Findings) {
     }
 }
 
-/// Makes a capability file of a Thing: its capabilities and actions, each with its version or that of
-/// the Thing.
+/// Creates a capability file from a Thing: its capabilities and actions, each with its own version or
+/// that of the Thing.
 ///
 /// ```
 /// use agentdex_convert::lmos_capabilities::from_thing;

@@ -40,7 +40,7 @@ const DEEPEST_COMBINATION: usize = 4;
 /// The most bytes of variables and headers of all remotes: each may repeat what the Thing says once.
 const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4;
 
-/// Makes `server.json` or a Server Card of a Thing Description.
+/// Creates `server.json` or a Server Card from a Thing Description.
 ///
 /// ```
 /// use agentdex_convert::mcp_server::{DocumentKind, from_thing};

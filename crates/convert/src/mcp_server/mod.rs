@@ -37,18 +37,18 @@ mod tool;
 pub(super) use self::format::FORMAT;
 pub use self::{export::from_thing, read::Server};
 
-/// The namespace that the prefix `mcp` stands for in descriptions.
+/// The namespace of the prefix `mcp` in descriptions.
 pub const MCP_NAMESPACE: &str = "urn:agentdex:mcp:";
 
-/// The member of publisher-provided metadata with the id of the Thing that a document was made of. Without it the document
-/// would come back as that of another server. In a document that was fetched it is ignored.
+/// The member of publisher-provided metadata with the id of the Thing from which a document was created. Without it,
+/// importing the document would create another Thing. It is ignored in fetched documents.
 pub const THING_ID: &str = "urn:agentdex:mcp:thing";
 
 /// Options for converting a document to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The id of the Thing; without one it is that of the Thing that the document was made of, else it is made of the name of
-    /// the server.
+    /// The id of the Thing; by default, that of the Thing from which the document was created, or else derived from
+    /// the name of the server.
     pub id: Option<String>,
 }
 
@@ -57,12 +57,12 @@ pub struct Options {
 pub enum DocumentKind {
     /// `server.json` of the MCP registry.
     ServerJson,
-    /// A Server Card, which a server has beside its own URL.
+    /// A Server Card, which a server has next to its own URL.
     ServerCard,
 }
 
 impl DocumentKind {
-    /// The name as a version to be exported.
+    /// The name as a version of exports.
     pub const fn name(self) -> &'static str {
         match self {
             DocumentKind::ServerJson => "server.json",

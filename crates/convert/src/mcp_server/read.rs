@@ -119,7 +119,7 @@ impl Server {
         &self.members
     }
 
-    /// The document as it came, without the secrets that it had.
+    /// The original document without its secrets.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -35,7 +35,7 @@ pub(super) fn id_of(name: &str) -> String {
 }
 
 impl Server {
-    /// Turns it into a Thing, which keeps the document as its source.
+    /// Converts it to a Thing, which keeps the document as its source.
     ///
     /// # Errors
     /// Those of [`normalize_id`], and [`Error::DocumentTooLarge`](crate::Error::DocumentTooLarge) and

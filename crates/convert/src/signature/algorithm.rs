@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// An algorithm of JWS (RFC 7518, section 3.1; RFC 8037, section 3.1).
+/// A JWS algorithm (RFC 7518, section 3.1; RFC 8037, section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Algorithm {
     /// ECDSA over P-256 with SHA-256.
@@ -25,7 +25,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Algorithm; 5] =
         [Algorithm::Es256, Algorithm::Es384, Algorithm::Rs256, Algorithm::Ps256, Algorithm::EdDsa];
 

@@ -21,7 +21,7 @@ const MAX_VERIFICATIONS: usize = 32;
 /// Greater integers are rounded by canonical forms (RFC 8785, section 3.2.2.3): others would verify alike.
 const MAX_INTEGER: u64 = (1 << 53) - 1;
 
-/// A card that is checked, with one set of keys after the other.
+/// A card that is checked with one set of keys after the other.
 pub struct Checking<'c> {
     card: Cow<'c, Document>,
     payloads: Payloads,
@@ -35,7 +35,7 @@ impl<'c> Checking<'c> {
         Checking { card, payloads: Payloads::default(), left: MAX_VERIFICATIONS }
     }
 
-    /// The result with these keys.
+    /// Returns the result with these keys.
     pub fn with(&mut self, keys: &TrustedKeys, now: Timestamp) -> Verification {
         let result = |status| Verification {
             status,

@@ -9,8 +9,8 @@ use serde_json::Value;
 /// The place of a domain's keys.
 const KEY_SET: &str = "/.well-known/jwks.json";
 
-/// The URLs of the key sets that may vouch for a card, the likeliest first. `source` is the URL that
-/// the card was fetched from.
+/// The URLs of key sets that may vouch for a card, the most likely first. `source` is the URL from
+/// which the card was fetched.
 ///
 /// A card speaks for the agent behind its preferred interface, so it is that domain whose keys count.
 /// The domain that the card comes from counts if it is the same or above it, at the same port or the

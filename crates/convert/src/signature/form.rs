@@ -11,7 +11,7 @@ use super::{presence::card_message, uncovered};
 use crate::verification::Form;
 
 impl Form {
-    /// In the order in which they are tried.
+    /// All forms, in the order in which they are tried.
     pub const ALL: [Form; 3] = [Form::Specification, Form::Stripped, Form::Plain];
 
     /// Returns the payload that a signature in this form covers; none for a value that has no canonical form.

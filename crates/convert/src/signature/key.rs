@@ -12,7 +12,7 @@ const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PublicKey {
-    /// The key's name; a key without one is tried for signatures by nobody else.
+    /// The key's name; a key without one is tried for signatures that name no other key.
     pub kid: Option<String>,
     /// The only algorithm it may be used with, if it says so.
     alg: Option<String>,
@@ -78,7 +78,7 @@ impl PublicKey {
         Ok(PublicKey { kid: kid.map(str::to_owned), alg: alg.map(str::to_owned), material })
     }
 
-    /// True if the key is of the kind that the algorithm needs, and may be used with it.
+    /// True if the key has the kind that the algorithm requires, and may be used with it.
     pub fn fits(&self, algorithm: Algorithm) -> bool {
         let is_kind = matches!(
             (&self.material, algorithm),
@@ -90,7 +90,7 @@ impl PublicKey {
         is_kind && self.alg.as_deref().is_none_or(|own| own.parse() == Ok(algorithm))
     }
 
-    /// True if this is the key's signature of the message in that algorithm.
+    /// True if this is the key's signature of the message with that algorithm.
     pub fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
         if !self.fits(algorithm) {
             return false;

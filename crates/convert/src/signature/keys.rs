@@ -19,8 +19,8 @@ const ENDINGS: [&str; 2] = ["json", "jwks"];
 /// The most keys of one set.
 const MAX_KEYS: usize = 64;
 
-/// Public keys that are trusted, each with who vouches for it. Only these make a signature valid: what
-/// a card says of keys (`kid`, `jku`) picks one of them at most.
+/// Trusted public keys, each with its origin. Only these make a signature valid: `kid` and `jku` in a
+/// card can at most select one of them.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedKeys {
     keys: Vec<TrustedKey>,
@@ -60,7 +60,7 @@ impl TrustedKeys {
         Ok(trusted)
     }
 
-    /// Reads the set of keys that a domain publishes at a URL. Those that can't be used are left out.
+    /// Reads the set of keys that a domain publishes at a URL. Unusable keys are omitted.
     ///
     /// # Errors
     /// What makes it no set of keys, in words.
@@ -71,7 +71,7 @@ impl TrustedKeys {
         Ok(TrustedKeys { keys, passed_over: Vec::new() })
     }
 
-    /// These keys and more.
+    /// The keys of both sets.
     pub fn and(mut self, more: TrustedKeys) -> TrustedKeys {
         self.keys.extend(more.keys);
         self.passed_over.extend(more.passed_over);
@@ -83,13 +83,13 @@ impl TrustedKeys {
         self.keys.len()
     }
 
-    /// The keys in files that aren't among them, each as where it is and why: they are for something else,
-    /// such as encryption, or of a kind that no accepted algorithm has.
+    /// The keys in files that were skipped, each with its place and the reason: keys for other purposes,
+    /// such as encryption, or of a kind without an accepted algorithm.
     pub fn passed_over(&self) -> &[String] {
         &self.passed_over
     }
 
-    /// True if there is none.
+    /// True if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }

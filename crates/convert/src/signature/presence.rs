@@ -206,7 +206,7 @@ static FLOWS_0: Message = Message(&[
 ]);
 
 impl Message {
-    /// Leaves out of an object what isn't signed. Members that aren't known stay as they are.
+    /// Removes members that aren't signed from an object. Unknown members are kept.
     pub fn prune(&self, value: &mut Value) {
         let Value::Object(members) = value else { return };
         for member in self.0 {
@@ -214,7 +214,7 @@ impl Message {
         }
     }
 
-    /// Returns the kind of a member; none if the member is not known.
+    /// Returns the kind of a member; none if the member is unknown.
     pub fn kind_of(&self, name: &str) -> Option<Kind> {
         self.0.iter().find(|member| member.name == name).map(|member| member.kind)
     }

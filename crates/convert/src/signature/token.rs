@@ -26,12 +26,12 @@ pub struct TokenRules<'a> {
     pub audience: &'a str,
 }
 
-/// Why a token isn't taken.
+/// The reason why a token isn't accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenError {
-    /// None of the keys is the one that it names; there may be new ones.
+    /// The key that it names is unknown; it may be new.
     UnknownKey,
-    /// It proves nothing; why.
+    /// It is invalid; the reason.
     Invalid(String),
 }
 
@@ -39,13 +39,13 @@ pub enum TokenError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claims {
     members: Map<String, Value>,
-    /// When it is no longer taken.
+    /// When it expires.
     pub expires: Timestamp,
 }
 
 impl Claims {
-    /// Checks a token: its signature by one of the keys, in an asymmetric algorithm of that key's kind, its issuer, its
-    /// audience and its time, with a minute for clocks that are apart.
+    /// Checks a token: its signature by one of the keys, in an asymmetric algorithm of that key's kind, its issuer,
+    /// its audience, and its time, with a tolerance of one minute for clocks that differ.
     ///
     /// ```
     /// use agentdex_convert::signature::{Claims, TokenError, TokenRules, TrustedKeys};
@@ -70,7 +70,7 @@ impl Claims {
         Ok(Claims { members: members.clone(), expires })
     }
 
-    /// A claim by its name, or where it begins with a slash by its JSON Pointer (RFC 6901).
+    /// A claim by its name or, if the text begins with a slash, by its JSON Pointer (RFC 6901).
     pub fn get(&self, name: &str) -> Option<&Value> {
         let Some(pointer) = name.strip_prefix('/') else { return self.members.get(name) };
         let (first, rest) = pointer.split_at(pointer.find('/').unwrap_or(pointer.len()));

@@ -31,14 +31,15 @@ pub struct FlowStep<'t> {
     pub inputs: Vec<FlowLink<'t>>,
 }
 
-/// A data link of a flow, from an output to an input. Members of objects have their name, data as a whole an empty one.
+/// A data link of a flow, from an output to an input. Members of objects are named; an empty name is the data as a
+/// whole.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowLink<'t> {
-    /// The number of the step that it comes from, from 0; none: it is given to the flow.
+    /// The number of the step that provides it, starting at 0; `None` for inputs of the flow.
     pub step: Option<usize>,
-    /// Its name there.
+    /// The name of the output.
     pub from: &'t str,
-    /// Its name where it goes.
+    /// The name of the input.
     pub to: &'t str,
 }
 
@@ -50,9 +51,10 @@ struct Node {
     component: Value,
 }
 
-/// Makes a Flow of capabilities that are called one after the other: a start node with what of `have` is used, a
-/// node for each step, and an end node with what of `want` is given. An action with a form for A2A is an AgentNode,
-/// one for MCP or HTTP a ToolNode, all others ToolNodes with a ServerTool, which is for the runtime to supply.
+/// Creates a Flow of capabilities that are called one after the other: a start node with the used parts of `have`,
+/// a node for each step, and an end node with the provided parts of `want`. An action with a form for A2A is an
+/// AgentNode, one for MCP or HTTP a ToolNode, all others ToolNodes with a ServerTool, which is for the runtime to
+/// supply.
 ///
 /// # Errors
 /// [`Error::NotExpressible`] where the rules of the language or of its SDK don't allow one of the links.

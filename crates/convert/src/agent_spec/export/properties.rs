@@ -24,7 +24,7 @@ pub(super) struct Property {
     pub name: String,
     /// Its name in the configuration.
     pub title: String,
-    /// Its JSON Schema, title included.
+    /// Its JSON Schema, including the title.
     pub schema: Value,
 }
 

@@ -27,7 +27,7 @@ const NO_VARIABLE_CHARACTER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
 /// Credentials in a URL, and in the body that is sent to it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Credentials {
-    /// True if there is user-info.
+    /// True if the URL has user information.
     pub user_info: bool,
     /// The names of the parameters whose values are secrets.
     pub parameters: Vec<String>,
@@ -39,7 +39,7 @@ pub(super) struct Credentials {
 #[derive(Debug, Default)]
 pub(super) struct Endpoint {
     pub href: String,
-    /// The inputs that are put into it.
+    /// The inputs that are inserted into it.
     pub variables: Variables,
     /// Credentials that were removed from the URL.
     pub credentials: Credentials,

@@ -12,7 +12,7 @@ use crate::{
 /// A part that is a Thing, or would be one.
 pub(super) struct ThingPart {
     pub key: Key,
-    /// Its role for the Thing that it is a part of: the relation type of the link to it.
+    /// Its role for the Thing of which it is a part: the relation type of the link to it.
     pub role: &'static str,
 }
 
