@@ -12,7 +12,7 @@ const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PublicKey {
-    /// The key's name; a key without one is tried for signatures that name no other key.
+    /// The key's name; a key without one is tried for signatures whose `kid` no key has.
     pub kid: Option<String>,
     /// The only algorithm it may be used with, if it says so.
     alg: Option<String>,
