@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     /// Id or title of an agent, AGENT@VERSION, or a file (- for standard input)
     #[arg(value_name = "A")]
     before: String,
-    /// What to compare it with, in the same forms
+    /// Description to compare with A, in the same forms
     #[arg(value_name = "B")]
     after: String,
     /// Print whether they are equal, and the JSON merge patch from A to B

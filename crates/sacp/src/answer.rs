@@ -33,7 +33,7 @@ pub struct Piece<'a> {
     pub artifact: Option<&'a str>,
 }
 
-/// An answer that was read.
+/// The result of reading an answer.
 ///
 /// A caller goes on by three questions: [`Answer::mismatches`] tells whether the answer can be used at all, the status of
 /// [`Answer::response`] whether it is a result, a failure or a question, and [`Answer::kind`] what it was.

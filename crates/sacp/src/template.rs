@@ -25,7 +25,7 @@ pub type Outputs = BTreeMap<String, Response>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template(Value);
 
-/// A reference that can't be resolved.
+/// An unresolvable reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{{{{{reference}}}}}`: {reason}")]
 pub struct TemplateError {

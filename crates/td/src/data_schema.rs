@@ -21,8 +21,8 @@ pub struct DataSchema {
 }
 
 impl DataSchema {
-    /// Compiles a data schema. If it contains the JSON Schema that it was converted from, but that
-    /// schema is unusable, it is ignored.
+    /// Compiles a data schema. If it contains the JSON Schema from which it was converted, but that
+    /// schema is unusable, the schema is ignored.
     ///
     /// # Errors
     /// The reason why it can't be used.
