@@ -21,8 +21,8 @@ pub struct DataSchema {
 }
 
 impl DataSchema {
-    /// Compiles a data schema. If it contains the JSON Schema from which it was converted, but that
-    /// schema is unusable, the schema is ignored.
+    /// Compiles a data schema. Ignores the JSON Schema from which it was converted if that schema
+    /// is unusable.
     ///
     /// # Errors
     /// The reason why it can't be used.
