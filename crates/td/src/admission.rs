@@ -134,8 +134,8 @@ impl Draft {
         self.fixes.push(Violation::new(pointer, rule, message));
     }
 
-    /// Makes `@id`, which JSON-LD calls the id, the `id` that Thing Descriptions have. With both, no JSON-LD processor reads
-    /// a description.
+    /// Renames `@id`, the id in JSON-LD, to `id`, the id in Thing Descriptions. JSON-LD processors can't read descriptions
+    /// with both.
     fn respell_id(&mut self) {
         let Some(spelled) = self.thing.remove("@id") else { return };
         self.edits.push(Edit::Remove("@id"));
@@ -150,8 +150,8 @@ impl Draft {
         self.fixed("/@id", "id-spelling", message.to_owned());
     }
 
-    /// Returns the id under which the description is stored, or `None` if its `id` is not a string, which validation
-    /// reports.
+    /// Returns the id under which the description is stored, or `None` if its `id` is not a string (validation
+    /// reports this).
     fn resolve_id(&mut self, identity: Identity<'_>) -> Result<Option<String>> {
         let own = match self.thing.get("id") {
             None => None,

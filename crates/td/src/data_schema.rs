@@ -21,8 +21,8 @@ pub struct DataSchema {
 }
 
 impl DataSchema {
-    /// Compiles a data schema. Ignores the JSON Schema from which it was converted if that schema
-    /// is unusable.
+    /// Compiles a data schema. If the JSON Schema from which it was converted is unusable, it is
+    /// ignored.
     ///
     /// # Errors
     /// The reason why it can't be used.

@@ -140,7 +140,7 @@ fn malformed_utf8(json: &[u8], valid_up_to: usize) -> Error {
     }
 }
 
-/// Says what bytes are that aren't a text in UTF-8, if that is known.
+/// Returns the encoding of bytes that aren't UTF-8 text, if it is known.
 fn encoding(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x1f, 0x8b, ..] => Some("it is compressed with gzip; send it with `Content-Encoding: gzip`, or decompress it"),
