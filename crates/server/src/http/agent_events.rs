@@ -31,9 +31,10 @@ const INPUT: &str = "input";
 
 /// Subscribe to an event of an agent, through the registry
 ///
-/// The registry subscribes as long as the request is open, the agent is there, and the client may see it. Each event is one of the
-/// stream; its data is JSON with the event's name as `event` and what the agent sent as `data`. A failure is the last event, of
-/// the type `error`, with its `detail`. Offered where the server was started with `--conversations`.
+/// The subscription lasts while the request is open, and the agent is registered and visible to the client. Each
+/// notification is an event of the stream; its data is JSON with the name of the event (`event`) and the agent's data
+/// (`data`). A failure is the last event, of the type `error`, with its `detail`. Only available if the server was
+/// started with `--conversations`.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/events/{name}/notifications",

@@ -38,7 +38,7 @@ pub(super) async fn any(
 
 /// Read a property of an agent, through the registry
 ///
-/// The registry calls the agent, as for a conversation: offered where the server was started with `--conversations`.
+/// The registry calls the agent. Only available if the server was started with `--conversations`.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/properties/{name}/value",
@@ -72,8 +72,8 @@ pub(super) async fn read(context: Data<Context>, request: HttpRequest) -> Result
 
 /// Write a property of an agent, through the registry
 ///
-/// The value is compared with the schema of the property before anything is sent. Offered where the server was started
-/// with `--conversations`.
+/// The value is checked against the schema of the property before anything is sent. Only available if the server was
+/// started with `--conversations`.
 #[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/things/{id}/properties/{name}/value",

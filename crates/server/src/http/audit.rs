@@ -42,10 +42,10 @@ const NOTED: [(&str, &str, AuditChain); 6] = [
 
 /// Read the audit trail: who changed what, and which requests were denied
 ///
-/// Needs the role `admin`. Changes of Things, keys and namespaces are written with the change, all else within a moment;
-/// where clients aren't authenticated there is nothing. Each of the chains `changes`, `decisions`, `denials` and
-/// `administration` is retained as the change log is; an entry has the SHA-256 of the line before it in its chain (`previous`).
-/// As `application/x-ndjson` one entry a line, for export.
+/// Requires the role `admin`. Entries about Things, keys, and namespaces are written together with the change, all
+/// others a moment later. Without authentication, nothing is recorded. Each of the chains `changes`, `decisions`,
+/// `denials`, and `administration` is retained like the change log; an entry contains the SHA-256 of the previous
+/// line in its chain (`previous`). `application/x-ndjson` has one entry per line, for export.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/audit",

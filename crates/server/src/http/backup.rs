@@ -23,9 +23,9 @@ const CHUNK: usize = 64 * 1024;
 
 /// Take a backup
 ///
-/// All that is stored at this moment, as one file that `agentdex restore` makes a data directory of: descriptions, what
-/// they were converted from, expiries, the change log, tracked sources, saved queries. Writes go on meanwhile. A file
-/// that isn't complete is refused by `agentdex restore`.
+/// Everything stored at this moment, as one file that `agentdex restore` turns into a data directory: descriptions,
+/// original documents, expiries, the change log, tracked sources, and saved queries. Writes continue in the meantime.
+/// `agentdex restore` refuses incomplete files.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/backup",

@@ -66,8 +66,8 @@ pub(super) async fn any(
 
 /// Register many descriptions, one per line
 ///
-/// A batch ends after 1,000 failed lines in a row, and once its results, or the lines of a compressed body, exceed both 64 MiB
-/// and 32 times the bytes received; the last result has a problem that says so.
+/// A batch ends after 1,000 failed lines in a row, and once its results, or the lines of a compressed body, exceed
+/// both 64 MiB and 32 times the bytes received; the last result then has a problem with the reason.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things/batch",

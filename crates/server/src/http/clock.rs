@@ -7,8 +7,9 @@ use super::{blocking::blocking, context::Context, parameters::Parameters, proble
 
 /// Reset the log's time to the system clock
 ///
-/// Needs the role `admin`. Changes have the time of the last one as long as the clock is behind that, which it is once it was
-/// ahead and has been set right. From now on changes have the time of the clock; earlier ones keep theirs.
+/// Requires the role `admin`. While the clock is behind the last change, because it was ahead and has been corrected,
+/// new changes get the time of the last change. From now on, they get the time of the clock again; earlier changes
+/// keep theirs.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/clock/accept",

@@ -27,11 +27,11 @@ pub(super) const END: &str = "/compatible";
 
 /// Find capabilities that accept the available data and return the desired data
 ///
-/// Parts of data correspond by name or title, regardless of case and punctuation, or by a name that means the same.
-/// One goes into another if its values satisfy the other's schema: types, `enum`, bounds, lengths, formats, units, items
-/// and members, with `$ref` and `allOf`. `fit` is 1 only for what surely fits; from 0.5 nothing that is stated speaks
-/// against it; below, some values may not fit, or have to be converted by the type compatibility rules of Agent Spec. The
-/// links say each doubt. What fits best comes first, then what is more relevant for `query`.
+/// Parts of data correspond by name or title, regardless of case and punctuation, or by a synonymous name. A part
+/// fits another if its values satisfy the other's schema: types, `enum`, bounds, lengths, formats, units, items, and
+/// members, with `$ref` and `allOf`. `fit` is 1 only if all values fit. From 0.5, the schemas don't contradict each
+/// other. Below, some values may not fit, or must be converted by the type compatibility rules of Agent Spec. The
+/// links list all doubts. The best fits come first, and among equal fits, those that are more relevant for `query`.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/search/compatible",

@@ -10,9 +10,9 @@ use crate::registry::ComposeQuery;
 
 /// Find chains of capabilities that lead from the available data to the desired data
 ///
-/// The data that a step needs is there from the beginning or given by a step before it. The chains that fit best come
-/// first, then those that are more relevant for `query`, then those of fewer steps. Each chain is also an Agent Spec Flow, which
-/// `POST /import/agent-spec` accepts.
+/// The input of each step comes from the available data, or from earlier steps. The chains that fit best come first,
+/// then those that are more relevant for `query`, then those with fewer steps. Each chain is also returned as an
+/// Agent Spec Flow for `POST /import/agent-spec`.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/search/compose",

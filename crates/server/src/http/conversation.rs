@@ -57,15 +57,17 @@ pub(super) async fn any(
 
 /// Send a message to an agent, through the registry
 ///
-/// The registry calls the agent and waits until it has answered, or asks something back. It stores nothing: the answer
-/// has the whole conversation, which goes along with the next message. That an agent ends the work without success is an
-/// answer as well, by its `state`. Offered where the server was started with `--conversations`.
+/// The registry calls the agent, and waits until it answers or asks a question. It stores nothing: the answer
+/// contains the whole conversation, which must be sent with the next message. If an agent ends the work without
+/// success, that is also an answer, with the corresponding `state`. Only available if the server was started with
+/// `--conversations`.
 ///
-/// As `text/event-stream`, the answer is streamed while the agent makes it. The name of each event says what it is: a part of the
-/// answer, or the next piece of one, has the name of its `kind`, and `media` for an `image`, `audio`, `document`, `video` or
-/// `binary`; `status` has the `state` of the work, and its `progress` from 0 to 1. The last event is `done`, or `question` where
-/// the agent asks something back, with what the answer is as JSON; or `error` with a problem document. What fails before the
-/// stream begins is answered by that document, as usual. A client that leaves cancels the call.
+/// As `text/event-stream`, the answer is streamed while the agent creates it. A part of the answer, or the next piece
+/// of a part, is an event with the name of its `kind`, or `media` for an `image`, `audio`, `document`, `video`, or
+/// `binary`. The event `status` contains the `state` of the work, and its `progress` from 0 to 1. The last event is
+/// `done`, or `question` if the agent asks a question, both with the same JSON as an answer without streaming; or
+/// `error` with a problem document. Failures before the stream begins are ordinary error responses. If the client
+/// disconnects, the call is canceled.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/things/{id}/conversation",

@@ -31,7 +31,7 @@ const JSON: [&str; 5] = [
 
 /// Detect the format of a document, and convert it to descriptions without registering them
 ///
-/// The parameters of an import count here too, where the format that is detected has them.
+/// The import parameters of the detected format are accepted, too.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/convert",

@@ -10,8 +10,8 @@ use crate::search::jsonpath::Query;
 
 /// Search by JSONPath
 ///
-/// RFC 9535 over the list of all descriptions, such as `$[?@.title=='Weather']` or `$[*].actions`. Not offered:
-/// descriptions by their position, and `$` in a filter.
+/// RFC 9535 over the list of all descriptions, such as `$[?@.title=='Weather']` or `$[*].actions`. Descriptions
+/// by position, and `$` in a filter, are not supported.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/search/jsonpath",

@@ -21,7 +21,7 @@ use crate::access::{CreatedKey, NewKey};
 
 /// List the API keys, without their secrets
 ///
-/// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients.
+/// Requires the role `admin`; refused (403) if the server doesn't authenticate its clients.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/keys",
@@ -40,8 +40,8 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 
 /// Create an API key
 ///
-/// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. The key itself is returned
-/// here and never again.
+/// Requires the role `admin`; refused (403) if the server doesn't authenticate its clients. The key itself is
+/// returned only here.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/keys",
@@ -73,8 +73,8 @@ pub(super) async fn create(
 
 /// Revoke an API key
 ///
-/// Needs the role `admin`; refused (403) where the server doesn't authenticate its clients. Requests with the key are
-/// refused from now on; streams and MQTT connections that were opened with it end at once.
+/// Requires the role `admin`; refused (403) if the server doesn't authenticate its clients. Requests with the key are
+/// refused from now on; streams and MQTT connections that were opened with it end immediately.
 #[cfg_attr(debug_assertions, utoipa::path(
     delete,
     path = "/keys/{id}",

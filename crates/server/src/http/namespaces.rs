@@ -34,9 +34,10 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 
 /// Claim a namespace, or set its members
 ///
-/// The first to claim it owns it. A name with a dot is that of a domain: an admin claims it, or somebody whom the
-/// domain names. It does so at `https://{name}/.well-known/agentdex.json` with `{"owners": [{"owner": "weather-team",
-/// "registry": "https://registry.example"}]}`, where `registry` is the public URL of this registry.
+/// The first owner to claim a namespace owns it. A name with a dot is a domain name, which can only be claimed by an
+/// admin, or by an owner that the domain confirms at `https://{name}/.well-known/agentdex.json`: `{"owners":
+/// [{"owner": "weather-team", "registry": "https://registry.example"}]}`. `registry` is the public URL of this
+/// registry.
 #[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/namespaces/{name}",
@@ -68,7 +69,8 @@ pub(super) async fn claim(
 
 /// Give up a namespace
 ///
-/// For its owner and admins. Things in it that its members saw are then seen by their owners and admins alone.
+/// Only for its owner and admins. Things that only its members could see are then visible only to their owners
+/// and admins.
 #[cfg_attr(debug_assertions, utoipa::path(
     delete,
     path = "/namespaces/{name}",

@@ -41,7 +41,8 @@ pub(super) async fn list(context: Data<Context>, request: HttpRequest) -> Result
 
 /// Read a saved query
 ///
-/// The caller's own of that name, else the one that has no owner; `owner` names another's.
+/// By default, the caller's own query with that name, or else the query without an owner; `owner`
+/// selects that of another owner.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/queries/{name}",
@@ -62,13 +63,15 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 
 /// Save a query, replacing the caller's query of the same name
 ///
-/// A new query is private, unless `visibility` says otherwise; without authentication everybody sees it. One that is there
-/// keeps its visibility. For an admin who has none of that name, the one without an owner is replaced, if there is one.
+/// A new query is private, unless `visibility` says otherwise; without authentication, everyone sees it. A replaced
+/// query keeps its visibility. If an admin has no query of that name, an existing query without an owner is replaced.
 ///
-/// Things that begin or cease to match it are announced at `/queries/{name}/events`, and over MQTT at
-/// `agentdex/queries/{query}/{kind}/{id}`, to those who see the query. The query is durable once this is answered.
+/// Things that start or stop matching it are announced at `/queries/{name}/events`, and over MQTT at
+/// `agentdex/queries/{query}/{kind}/{id}`, to callers who see the query. The query is durable once the request is
+/// answered.
 ///
-/// `If-None-Match: *` refuses a name that the caller has a query of.
+/// With `If-None-Match: *`, the request is refused if the caller already has a query with that
+/// name.
 #[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/queries/{name}",

@@ -22,10 +22,10 @@ const LINE_FACTOR: usize = 8;
 
 /// List Things with everything stored for each
 ///
-/// One a line, in ascending order of id: the description, when it was created, whose it is and who sees it, when it
-/// expires, the document that it was converted from, and the URL that is polled for it. `POST /records` takes them. A
-/// list that broke off goes on with the id of its last line as `after`. A backup (`GET /backup`) is of one moment and
-/// has the change log, keys and saved queries as well.
+/// One per line, in ascending order of id: the description, its creation time, owner, visibility, and expiry, its
+/// original document, and the URL that is polled for it. `POST /records` accepts them. To continue an interrupted
+/// list, set `after` to the id of its last line. In contrast, a backup (`GET /backup`) is from a single moment, and
+/// includes the change log, keys, and saved queries.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/records",
@@ -71,9 +71,9 @@ fn lines(records: FullRecords) -> impl Stream<Item = Result<Bytes>> {
 
 /// Register Things with everything that another registry stored for each
 ///
-/// One a line, as `GET /records` sends them. A Thing that isn't there is created as of `created`, one that is there is
-/// replaced; it is whose it was, and seen by whom it was. What is the same already stays as it is, so that whatever
-/// broke off is sent again as a whole.
+/// One per line, as from `GET /records`. A new Thing is created with the time in `created`, and an existing Thing is
+/// replaced; both get the owner and visibility of the record. Identical Things are left unchanged, so an interrupted
+/// request can simply be repeated.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/records",

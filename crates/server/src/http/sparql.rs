@@ -27,9 +27,9 @@ const MAX_BODY_BYTES: usize = 32 * 1024;
 
 /// Search by SPARQL
 ///
-/// SELECT, ASK, CONSTRUCT or DESCRIBE over the statements of all descriptions: those of each are in the graph that is
-/// named by its id, and the default graph is their union. Updates, FROM and SERVICE are not offered. Only where the
-/// server was started with `--sparql`.
+/// SELECT, ASK, CONSTRUCT, or DESCRIBE over the statements of all descriptions: each description is a graph with its
+/// id as the name, and the default graph is their union. Updates, FROM, and SERVICE are not supported. Only available
+/// if the server was started with `--sparql`.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/search/sparql",

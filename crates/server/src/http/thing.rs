@@ -96,7 +96,8 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 
 /// Register a description under its id, or replace the served one
 ///
-/// No other version changes. Of what was imported this is an edit: the original stays, and the edit holds when it is imported again.
+/// Other versions don't change. For an imported Thing, this is an edit: its original document is kept, and the edit
+/// is applied again when the document is imported again.
 #[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/things/{id}",

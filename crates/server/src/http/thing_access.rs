@@ -53,10 +53,11 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
 
 /// Change the visibility, namespace, or owner of a Thing
 ///
-/// For its owner and admins; whose it is, only admins change. For those who come to see it, it is created; for those
-/// who no longer do, it is deleted. The Things of parts of its document that have its owner get its access with it.
-/// What is served gets the access. Versions that aren't, and an original that edits lie over, keep the one that they were stored
-/// under where it is narrower, unless `versions=all` says otherwise: the warning `versions-hidden` names them.
+/// Only for its owner and admins; only admins can change the owner. For callers who can now see the Thing, the event
+/// is a creation; for callers who no longer can, a deletion. Things of parts of its document with the same owner get
+/// the same access. The access applies to the served description. Other versions, and the original document of an
+/// edited Thing, keep the access with which they were stored if that is narrower, unless `versions=all` is given; the
+/// warning `versions-hidden` names them.
 #[cfg_attr(debug_assertions, utoipa::path(
     put,
     path = "/things/{id}/access",

@@ -11,9 +11,9 @@ pub(super) const END: &str = "/versions";
 
 /// List the versions of a Thing
 ///
-/// The one that is served comes first, then the others, the highest first; what is no semantic version comes last, by
-/// arrival. `GET /things/{id}?version=` reads one. A version that was stored when fewer saw the Thing is listed for those
-/// whom the access of then admits, and for the owner of the Thing, with its `visibility`.
+/// The served version comes first, then the others, the highest first. Versions that aren't semantic come last, in
+/// the order of their registration. `GET /things/{id}?version=` reads a version. A version with narrower access than
+/// the Thing is listed only for callers with that access, and for the owner of the Thing, with its `visibility`.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/things/{id}/versions",
