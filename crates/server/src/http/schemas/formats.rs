@@ -2,15 +2,16 @@
 
 use utoipa::ToSchema;
 
-/// The address of a document, which is fetched, registered, and polled for changes.
+/// The URL of a document, which is fetched, registered, and polled for changes.
 #[derive(ToSchema)]
 #[schema(example = json!({"url": "https://weather.example"}))]
 pub(in crate::http) struct DocumentUrl {
-    /// Absolute, with `http` or `https`: of the document, or of the agent that serves it at a well-known place.
+    /// An absolute `http` or `https` URL: of the document, or of the agent that serves it at a well-known
+    /// place.
     url: String,
 }
 
-/// A document of any format that is known.
+/// A document in any known format.
 #[derive(ToSchema)]
 #[schema(example = json!({"name": "Weather", "url": "https://weather.example/a2a", "skills": []}))]
 pub(in crate::http) struct AnyDocument {}
@@ -21,7 +22,7 @@ pub(in crate::http) struct ImportParts {
     /// The configuration itself.
     #[schema(value_type = String, format = Binary)]
     document: (),
-    /// Configurations that it refers to.
+    /// Configurations to which it refers.
     #[schema(value_type = Vec<String>)]
     component: (),
 }

@@ -2,7 +2,7 @@
 
 use utoipa::ToSchema;
 
-/// A request in JSON-RPC 2.0, or a batch of them. What isn't one is answered with an error of JSON-RPC.
+/// A request in JSON-RPC 2.0, or a batch of them. Other bodies are answered with a JSON-RPC error.
 #[derive(ToSchema)]
 #[schema(value_type = Value, example = json!({
     "jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"timestamp": "2026-11-22T10:00:00Z"},

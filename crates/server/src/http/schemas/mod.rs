@@ -22,7 +22,7 @@ use self::{constraints::Constraints, links::Links, security::Security};
 pub(super) use self::{formats::*, parameters::*, queries::*, refusals::*};
 use crate::td::Flag;
 
-/// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored as they are.
+/// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored unchanged.
 #[derive(ToSchema)]
 #[schema(example = json!({
     "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
@@ -53,7 +53,8 @@ pub(super) struct AnonymousThingDescription {
     registration: Option<Registration>,
 }
 
-/// The description, as `Prefer: return=representation` asks, or what a dry run would do.
+/// The description, if requested with `Prefer: return=representation`, or the effect that a dry run
+/// would have.
 #[derive(ToSchema)]
 #[serde(untagged)]
 pub(super) enum RepresentationOrDryRun {
@@ -61,7 +62,8 @@ pub(super) enum RepresentationOrDryRun {
     DryRun(DryRun),
 }
 
-/// The registration of a Thing: the moments and the lifetime that the registry keeps; clients may set `ttl` or `expires`.
+/// The registration of a Thing: the times and the time to live that the registry maintains. Clients can set `ttl` or
+/// `expires`.
 #[derive(ToSchema)]
 pub(super) struct Registration {
     /// Moment of its creation (RFC 3339).
@@ -70,17 +72,17 @@ pub(super) struct Registration {
     modified: Option<String>,
     /// Moment of this answer (RFC 3339).
     retrieved: Option<String>,
-    /// Moment of its expiry (RFC 3339); ignored from clients that give a `ttl`.
+    /// Moment of its expiry (RFC 3339); ignored if a client also sets `ttl`.
     expires: Option<String>,
     /// Time to live in seconds.
     ttl: Option<u64>,
-    /// Parts of the description that may be there to deceive, and credentials in it; absent if there are none, ignored from
-    /// clients.
+    /// Parts of the description that may be deceptive, and credentials in it; absent if there are none. Ignored in
+    /// requests.
     #[schema(rename = "agentdex:flags")]
     flags: Option<Vec<Flag>>,
 }
 
-/// A list of whole descriptions, or with `view=summary` of summaries.
+/// A list of whole descriptions, or, with `view=summary`, of summaries.
 #[derive(ToSchema)]
 #[serde(untagged)]
 pub(super) enum ThingList {

@@ -10,8 +10,8 @@ use utoipa::{
     },
 };
 
-/// The filters of searches, lists and event streams: one of the values must hold, and each filter. The one for
-/// formats has another name in each resource.
+/// The filters of searches, lists, and event streams. A Thing must satisfy every filter, with at least one of
+/// its values. The filter for formats has a different name in each resource.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct FilterParameters {
@@ -28,13 +28,14 @@ pub(in crate::http) struct FilterParameters {
     protocol: Option<Vec<String>>,
     /// Security schemes
     security: Option<Vec<String>>,
-    /// Tenants; agents that name none support all
+    /// Tenants; agents without tenants support all
     tenant: Option<Vec<String>>,
-    /// Channels that are supported
+    /// Supported channels
     channel: Option<Vec<String>>,
-    /// Protocols that actions answer in: `sacp`
+    /// Protocols of the answers of actions: `sacp`
     speaks: Option<Vec<String>>,
-    /// `stale` where the URL that a description was imported from is broken; `deprecated` or `deleted` where the registry of an MCP server says so; else `current`
+    /// `stale` if the URL from which a description was imported is broken; `deprecated` or `deleted` if the registry
+    /// of an MCP server marks it so; else `current`
     status: Option<Vec<String>>,
     /// Verification status of the signature of the agent card: `valid`, `invalid`, `untrusted`, `unsigned`
     signature: Option<Vec<String>>,
@@ -42,7 +43,7 @@ pub(in crate::http) struct FilterParameters {
     version: Option<Vec<String>>,
 }
 
-/// The same filters with another condition: each of the values must hold, or none.
+/// The same filters with other conditions: all of the values must hold, or none of them.
 pub(in crate::http) struct ConditionsOfFilters;
 
 impl IntoParams for ConditionsOfFilters {
@@ -66,20 +67,21 @@ impl IntoParams for ConditionsOfFilters {
     }
 }
 
-/// The periods that Things were created and changed in. A bound is an RFC 3339 date-time, or a date in UTC.
+/// The periods in which Things were created and changed. A bound is an RFC 3339 date-time, or a date in
+/// UTC.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct PeriodParameters {
-    /// Only what was created at this moment or later, a date-time or a date
+    /// Only Things created at this moment (a date-time or a date) or later
     #[param(format = DateTime)]
     created_from: Option<String>,
-    /// Only what was created before this moment
+    /// Only Things created before this moment
     #[param(format = DateTime)]
     created_before: Option<String>,
-    /// Only what was last changed at this moment or later
+    /// Only Things last changed at this moment or later
     #[param(format = DateTime)]
     modified_from: Option<String>,
-    /// Only what was last changed before this moment
+    /// Only Things last changed before this moment
     #[param(format = DateTime)]
     modified_before: Option<String>,
 }
@@ -89,48 +91,49 @@ pub(in crate::http) struct PeriodParameters {
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct QueryOfEvents {
     /// As in `/search`, like all its filters: only changes of Things that match, with `thing_matched` and
-    /// `thing_unmatched` where that changed. With `capability` alone: changes of Things that have, or had, one of these
+    /// `thing_unmatched` if that changed. With only `capability`: changes of Things that have, or had, one of these
     q: Option<String>,
-    /// Mode of the search for `q`: by words, by meaning, or both unless given
+    /// Mode of the search for `q`: by words, by meaning, or both (default)
     mode: Option<agentdex_api::Mode>,
-    /// The least cosine of a Thing that matches by its meaning, from 0 to 1: unless given, that of what a search finds when
-    /// the stream begins
+    /// Minimum cosine of a Thing that matches by its meaning, from 0 to 1; by default, it is computed from what the
+    /// query finds when the stream begins
     threshold: Option<f32>,
-    /// Formats that descriptions were converted from
+    /// Formats from which descriptions were converted
     format: Option<Vec<String>>,
 }
 
-/// Form of the changes in an event stream, and where it starts.
+/// Form of the changes in an event stream, and its start.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct StreamParameters {
-    /// Include what changed: the description of a created Thing, the merge patch of an update
+    /// Include the description of a created Thing, and the merge patch of an update
     diff: Option<bool>,
     /// As `Last-Event-ID`, for clients that cannot set headers
     last_event_id: Option<String>,
 }
 
-/// The access to Things that requests put; without it a new Thing is public, and one that is there stays as it is.
+/// The access to the Things of a request. By default, new Things are public, and existing Things keep their
+/// access.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct AccessParameters {
-    /// The callers that see it, beside its owner and admins
+    /// The callers who can see it, in addition to its owner and admins
     #[param(inline)]
     visibility: Option<Visibility>,
-    /// The namespace that it is in, one that the caller is a member of; empty: in none
+    /// Its namespace, of which the caller must be a member; empty for none
     #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
     namespace: Option<String>,
-    /// `all`: the access is also that of the versions that aren't served, and of originals that edits lie over. Without it, those
-    /// that were stored when fewer saw it stay hidden (warning `versions-hidden`)
+    /// `all`: the access also applies to versions that aren't served, and to original documents of edited Things.
+    /// Without it, those that were stored with narrower access stay hidden (warning `versions-hidden`)
     versions: Option<String>,
 }
 
-/// The owner of the saved query that a path names.
+/// The owner of the saved query in a path.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct QueryOwner {
-    /// The owner of the query; empty: the one without an owner. Unless given, the caller's own, else the one without an
-    /// owner
+    /// The owner of the query; empty for the query without an owner. By default, the caller's own query, or else the
+    /// one without an owner
     #[param(pattern = "^[!-~]*$", max_length = 128)]
     owner: Option<String>,
 }
@@ -139,19 +142,20 @@ pub(in crate::http) struct QueryOwner {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct QueryAccess {
-    /// The callers that see it, beside its owner and admins. A new query of an owner is `private` unless asked otherwise
+    /// The callers who can see it, in addition to its owner and admins. By default, a new query of an owner is
+    /// `private`
     #[param(inline)]
     visibility: Option<Visibility>,
-    /// The namespace that it is in, one that the caller is a member of; empty: in none
+    /// Its namespace, of which the caller must be a member; empty for none
     #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
     namespace: Option<String>,
 }
 
-/// The Thing that a path names.
+/// The Thing in a path.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(in crate::http) struct ThingId {
-    /// The id, percent-encoded: an absolute URI, or a name that is made one
+    /// The id, percent-encoded: an absolute URI, or a name, which is turned into a URI
     id: String,
 }
 
@@ -162,7 +166,7 @@ pub(in crate::http) struct ConditionParameters {
     /// Only if the current entity tag is one of these
     #[param(rename = "If-Match")]
     if_match: Option<String>,
-    /// Only if the current entity tag is none of these; `*`: only if there is nothing
+    /// Only if the current entity tag is none of these; `*`: only if the Thing doesn't exist
     #[param(rename = "If-None-Match")]
     if_none_match: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use utoipa::ToSchema;
 
-/// A SPARQL query as forms send it.
+/// A SPARQL query in the form encoding.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"query": "ASK { ?thing ?property ?value }"}))]

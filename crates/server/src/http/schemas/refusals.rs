@@ -7,30 +7,32 @@ use super::Problem;
 /// Refusals and failures of every operation.
 #[derive(IntoResponses)]
 pub(in crate::http) enum Refusals {
-    /// The request isn't understood: a parameter, a header, the body.
+    /// A parameter, a header, or the body is invalid.
     #[response(status = 400, content_type = "application/problem+json")]
     BadRequest(Problem),
     /// The server authenticates its clients, and the request has no valid API key.
     #[response(status = 401, content_type = "application/problem+json")]
     Unauthenticated(Problem),
-    /// The API key doesn't have the role that is needed, the server is read-only, or the page that sent it may not.
+    /// The API key doesn't have the required role, the server is read-only, or the web page that sent the request
+    /// isn't allowed.
     #[response(status = 403, content_type = "application/problem+json")]
     Forbidden(Problem),
-    /// More requests than the server takes of one client; `Retry-After` says when to send the next one.
+    /// Too many requests from one client; `Retry-After` says when to send the next request.
     #[response(status = 429, content_type = "application/problem+json")]
     TooMany(Problem),
-    /// The registry failed; its log says why.
+    /// The registry failed; its log contains the reason.
     #[response(status = 500, content_type = "application/problem+json")]
     Failed(Problem),
-    /// Not now: the search index is being rebuilt, writes are closed, or the server stops.
+    /// Temporarily unavailable: the search index is being rebuilt, writes are closed, or the server
+    /// is stopping.
     #[response(status = 503, content_type = "application/problem+json")]
     Unavailable(Problem),
 }
 
-/// Refusals of operations that answer in one of several media types.
+/// Refusals of operations with several response media types.
 #[derive(IntoResponses)]
 pub(in crate::http) enum TypeRefusals {
-    /// `Accept` excludes all that is offered, which the member `offered` lists.
+    /// `Accept` excludes all available media types, which the member `offered` lists.
     #[response(status = 406, content_type = "application/problem+json")]
     NotAcceptable(Problem),
 }
@@ -38,7 +40,8 @@ pub(in crate::http) enum TypeRefusals {
 /// Failures of operations that write.
 #[derive(IntoResponses)]
 pub(in crate::http) enum WriteRefusals {
-    /// The disk is full: nothing was written. Reads go on, and writes are taken again once there is room.
+    /// The disk is full: nothing was written. Reads continue, and writes are accepted again once there is
+    /// space.
     #[response(status = 507, content_type = "application/problem+json")]
     DiskFull(Problem),
 }
@@ -60,13 +63,13 @@ pub(in crate::http) enum CallRefusals {
     /// There is no such agent.
     #[response(status = 404, content_type = "application/problem+json")]
     NotFound(Problem),
-    /// The description says of no way to call the agent that could be used here.
+    /// The description contains no usable way to call the agent.
     #[response(status = 422, content_type = "application/problem+json")]
     NotCallable(Problem),
-    /// This registry doesn't offer it.
+    /// This registry doesn't call agents.
     #[response(status = 501, content_type = "application/problem+json")]
     NotOffered(Problem),
-    /// The agent can't be reached, or answered with an error.
+    /// The agent can't be reached, or responded with an error.
     #[response(status = 502, content_type = "application/problem+json")]
     AgentFailed(Problem),
     /// The agent didn't answer in time.
@@ -77,9 +80,9 @@ pub(in crate::http) enum CallRefusals {
 /// Refusals of imports.
 #[derive(IntoResponses)]
 pub(in crate::http) enum ConflictRefusals {
-    /// `already-exists`: one of the Things is there; `unrelated`: the one that is there is something else; `lossy-import`: it has
-    /// what the document would drop; `version-not-served`: the access would publish the version that is served in place of the
-    /// lower one of the document.
+    /// `already-exists`: one of the Things already exists; `unrelated`: the existing Thing is unrelated to the
+    /// document; `lossy-import`: the existing Thing has content that the document would drop; `version-not-served`:
+    /// the access would apply to the served version, which is higher than that of the document.
     #[response(status = 409, content_type = "application/problem+json")]
     AlreadyExists(Problem),
 }
@@ -87,7 +90,7 @@ pub(in crate::http) enum ConflictRefusals {
 /// Refusals of operations that pages of any origin could request without a CORS preflight.
 #[derive(IntoResponses)]
 pub(in crate::http) enum FormRefusals {
-    /// It was sent by a page that may not.
+    /// It was sent by a web page that isn't allowed.
     #[response(status = 403, content_type = "application/problem+json")]
     ForeignOrigin(Problem),
 }
@@ -103,24 +106,25 @@ pub(in crate::http) enum ImportRefusals {
 /// Refusals and failures of operations that fetch a document.
 #[derive(IntoResponses)]
 pub(in crate::http) enum FetchRefusals {
-    /// The URL isn't one that is fetched, what came isn't the document, or the card has no valid signature where one is required.
+    /// The URL isn't allowed, the response isn't a document in the expected format, or a required signature of the
+    /// card is missing or invalid.
     #[response(status = 422, content_type = "application/problem+json")]
     Refused(Problem),
-    /// No document came back.
+    /// No document was returned.
     #[response(status = 502, content_type = "application/problem+json")]
     FetchFailed(Problem),
-    /// It took too long.
+    /// The fetch took too long.
     #[response(status = 504, content_type = "application/problem+json")]
     FetchTimedOut(Problem),
 }
 
-/// Refusals of operations that take a body.
+/// Refusals of operations with a body.
 #[derive(IntoResponses)]
 pub(in crate::http) enum BodyRefusals {
     /// The body is larger than the limit.
     #[response(status = 413, content_type = "application/problem+json")]
     TooLarge(Problem),
-    /// The body is of a type, or in a content coding, that isn't taken.
+    /// The media type or content coding of the body is not supported.
     #[response(status = 415, content_type = "application/problem+json")]
     UnsupportedMediaType(Problem),
 }
