@@ -120,7 +120,7 @@ pub(in crate::http) struct AccessParameters {
     /// The callers who can see it, in addition to its owner and admins
     #[param(inline)]
     visibility: Option<Visibility>,
-    /// Its namespace, of which the caller must be a member; empty for none
+    /// Namespace, of which the caller must be a member; empty for none
     #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
     namespace: Option<String>,
     /// `all`: the access also applies to versions that aren't served, and to original documents of edited Things.
@@ -146,7 +146,7 @@ pub(in crate::http) struct QueryAccess {
     /// `private`
     #[param(inline)]
     visibility: Option<Visibility>,
-    /// Its namespace, of which the caller must be a member; empty for none
+    /// Namespace, of which the caller must be a member; empty for none
     #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
     namespace: Option<String>,
 }
