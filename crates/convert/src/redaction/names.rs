@@ -149,7 +149,7 @@ fn last_words(name: &str) -> (Cow<'_, str>, Cow<'_, str>) {
 }
 
 /// The shortest value that counts.
-const SHORTEST: usize = 8;
+pub(super) const SHORTEST: usize = 8;
 
 /// True if a value under a name that says so is a secret: one word of eight characters or more that is no
 /// number, URL, placeholder, path or choice.

@@ -5,7 +5,7 @@ use std::{borrow::Cow, ops::Range, sync::LazyLock};
 use memchr::{memchr, memchr_iter};
 
 use super::{
-    names::{Secrecy, is_secret_word, secrecy_of_parameter},
+    names::{SHORTEST, Secrecy, is_secret_word, secrecy_of_parameter},
     providers::{Charset, PROVIDERS, Provider},
     rule::Rule,
     words::{is_mixed, is_placeholder, is_random},
@@ -412,6 +412,9 @@ impl Finder<'_> {
     /// `name: value` in a header or in JSON, also in a text of JSON, or `name = value`: prose has colons too, so that the
     /// value has to look random.
     fn header(&mut self, position: usize) {
+        if self.text.len() - position <= SHORTEST {
+            return;
+        }
         let Some(secrecy) = self.name_before(position).and_then(secrecy_of_parameter) else { return };
         let rest = &self.text[position + 1..];
         let start = self.text.len() - rest.trim_start_matches([' ', '"', '\'', '\\']).len();

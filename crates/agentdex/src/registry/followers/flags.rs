@@ -114,6 +114,9 @@ impl Follower for FlagsFollower {
 fn put(record: &Record, put: impl FnOnce(Named<'_>)) {
     // What is stored is an object of JSON.
     let thing: Value = serde_json::from_str(&record.text).unwrap_or_default();
+    // Credentials in documents of other formats are replaced on import, before they are converted.
+    let is_as_converted = record.format.is_some() && !record.is_edited;
+    let credentials = if is_as_converted { Vec::new() } else { Credentials::find(&record.text, &thing).flags() };
     put(Named {
         id: &record.id,
         title: thing.get("title").and_then(Value::as_str),
@@ -126,6 +129,6 @@ fn put(record: &Record, put: impl FnOnce(Named<'_>)) {
             .get(SIGNATURE)
             .and_then(|signature| signature.get("status"))
             .is_some_and(|status| status == "valid"),
-        flags: [td::flags(&thing), Credentials::find(&record.text, &thing).flags()].concat(),
+        flags: [td::flags(&thing), credentials].concat(),
     });
 }
