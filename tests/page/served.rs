@@ -145,27 +145,8 @@ fn every_file_of_the_folder_is_served() {
     let folder = files(page.text())[0].rsplit_once('/').unwrap().0.to_owned();
     for (name, text) in sources().into_iter().filter(|(name, _)| name != "index.html") {
         let served = registry.get(&format!("{folder}/{name}")).expect(200);
-        // Nothing but indentation and comments is left out, and in style sheets spaces that mean nothing.
-        if name.ends_with(".css") {
-            let rules =
-                |text: &str| text.split(['{', '}', ';']).map(collapsed).filter(|rule| !rule.is_empty()).collect();
-            let without_comments: String = text.lines().filter(|line| !line.trim_start().starts_with("/*")).collect();
-            let (expected, found): (Vec<_>, Vec<_>) = (rules(&without_comments), rules(served.text()));
-            assert!(expected.len() > 100, "{name}: {}", expected.len());
-            assert_eq!(found, expected, "{name}");
-            continue;
-        }
-        let lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty());
-        let kept = lines.filter(|line| !line.starts_with("//") && !line.starts_with("/*"));
-        let dense = |line: &str| line.replace(' ', "");
-        let expected: Vec<_> = kept.map(dense).collect();
-        assert_eq!(served.text().lines().map(dense).collect::<Vec<_>>(), expected, "{name}");
+        assert_eq!(served.text(), text, "{name}");
     }
-}
-
-/// A rule of a style sheet without the spaces that mean nothing.
-fn collapsed(rule: &str) -> String {
-    rule.split_whitespace().collect::<Vec<_>>().join(" ").replace(": ", ":").replace(", ", ",").replace(" > ", ">")
 }
 
 /// A module, and all that it imports as it is loaded.
@@ -173,42 +154,48 @@ fn with_imports<'m>(name: &'m str, modules: &'m HashMap<String, String>, found: 
     if !found.insert(name) {
         return;
     }
-    for line in modules[name].lines().filter(|line| line.starts_with("import{")) {
-        let (_, from) = line.split_once("from\"./").unwrap();
+    for line in modules[name].lines().filter(|line| line.starts_with("import {")) {
+        let (_, from) = line.split_once(" from \"./").unwrap();
         with_imports(from.trim_end_matches("\";"), modules, found);
     }
 }
 
-/// Whoever opens a view loads the document, what that has, and the view with its imports: a view that is not opened costs
-/// nothing.
+/// A view loads the document, what that has, and its module with the imports of that: views that aren't opened cost nothing.
+/// Files are transferred compressed.
 #[test]
 fn views_are_small_and_never_write_html() {
     let registry = TestRegistry::start();
     let page = browse(&registry, "/").expect(200);
     let folder = files(page.text())[0].rsplit_once('/').unwrap().0.to_owned();
     let sources = sources();
-    let names = sources.iter().map(|(name, _)| name.clone()).filter(|name| name != "index.html");
-    let served = |name: &String| registry.get(&format!("{folder}/{name}")).expect(200).text().to_owned();
-    let modules: HashMap<String, String> = names.map(|name| (name.clone(), served(&name))).collect();
-    let views = modules.keys().filter(|name| modules[*name].contains("customElements.define(\"view-"));
-    let sizes: BTreeMap<&String, usize> = views
+    let transferred = |path: &str| {
+        let file =
+            registry.call("GET", path).header("accept", BROWSER).header("accept-encoding", "gzip").send().expect(200);
+        assert_eq!(file.header("content-encoding"), "gzip", "{path}");
+        file.body.len()
+    };
+    let names = sources.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "index.html");
+    let lengths: BTreeMap<&str, usize> = names.map(|name| (name, transferred(&format!("{folder}/{name}")))).collect();
+    let document = transferred("/");
+    let modules: HashMap<String, String> = sources.iter().cloned().collect();
+    let views = lengths.keys().filter(|name| modules[**name].contains("customElements.define(\"view-"));
+    let sizes: BTreeMap<&str, usize> = views
         .map(|view| {
             let mut loaded = BTreeSet::from(["style.css", "icon.svg"]);
-            if view != "find.js" {
+            if *view != "find.js" {
                 loaded.insert("views.css");
             }
             with_imports("app.js", &modules, &mut loaded);
             with_imports(view, &modules, &mut loaded);
-            assert!(loaded.contains("dom.js"), "{view}: {loaded:?}");
-            (view, page.text().len() + loaded.iter().map(|name| modules[*name].len()).sum::<usize>())
+            assert!(loaded.contains("dom.js") && loaded.contains("live.js"), "{view}: {loaded:?}");
+            (*view, document + loaded.iter().map(|name| lengths[name]).sum::<usize>())
         })
         .collect();
-    println!("with a view the page has {sizes:#?} bytes");
-    let all = page.text().len() + modules.values().map(String::len).sum::<usize>();
-    assert!(all <= 200 * 1024, "{all} bytes in all");
-    let first = sizes.iter().find(|(name, _)| name.as_str() == "find.js").unwrap();
-    assert!(*first.1 <= 64 * 1024, "{first:?}");
-    assert!(sizes.len() > 7 && sizes.values().all(|size| *size <= 100 * 1024), "{sizes:#?}");
+    let all = document + lengths.values().sum::<usize>();
+    println!("all files have {all} bytes, compressed; with a view the page has {sizes:#?}");
+    assert!(all <= 100 * 1024, "{all} bytes in all");
+    assert!(sizes["find.js"] <= 32 * 1024, "{sizes:#?}");
+    assert!(sizes.len() > 7 && sizes.values().all(|size| *size <= 50 * 1024), "{sizes:#?}");
     for (name, text) in sources {
         for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "eval("] {
             assert!(!text.contains(word), "{name} has {word}");

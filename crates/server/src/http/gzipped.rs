@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use actix_web::{
-    HttpMessage, HttpRequest, HttpResponse,
+    HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder,
     http::header::{ACCEPT_ENCODING, AcceptEncoding, CONTENT_ENCODING, ContentEncoding, Encoding, HeaderValue, VARY},
 };
 use flate2::read::GzDecoder;
@@ -20,7 +20,15 @@ pub(super) struct Gzipped {
 impl Gzipped {
     /// The response with the file.
     pub(super) fn response(&self, request: &HttpRequest) -> Result<HttpResponse, Problem> {
-        let mut response = HttpResponse::Ok();
+        self.complete(request, HttpResponse::Ok())
+    }
+
+    /// A response with the file as its body.
+    pub(super) fn complete(
+        &self,
+        request: &HttpRequest,
+        mut response: HttpResponseBuilder,
+    ) -> Result<HttpResponse, Problem> {
         // Caches must not give one form to who asks for the other.
         response.content_type(self.media_type).insert_header((VARY, ACCEPT_ENCODING.as_str()));
         if accepts_gzip(request) {

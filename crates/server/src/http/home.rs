@@ -47,7 +47,7 @@ const LINKS: [(&str, &str); 16] = [
 ))]
 pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     if page::is_preferred(&request) {
-        return Ok(page::document(&context, &request));
+        return page::document(&context, &request);
     }
     Parameters::parse(&request, &[])?;
     negotiate(&request, &page::OFFERED)?;
