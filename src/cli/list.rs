@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 
 use super::{
     output::{INDENT, Style, fit},
-    search::{Filters, print_similar},
+    search::{Filters, TimeBounds, print_similar},
     terminal::stdout,
 };
 use crate::settings::number;
@@ -17,6 +17,8 @@ use agentdex_client::{RegistryClient, Summary};
 pub(super) struct Arguments {
     #[command(flatten)]
     filters: Filters,
+    #[command(flatten)]
+    times: TimeBounds,
     /// Maximum number of agents [default: all]
     #[arg(long, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
     limit: Option<usize>,
@@ -40,7 +42,8 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         };
         (name, value)
     };
-    let filters: Vec<_> = arguments.filters.parameters().into_iter().map(renamed).collect();
+    let filters: Vec<_> =
+        arguments.filters.parameters().into_iter().chain(arguments.times.parameters()).map(renamed).collect();
     let is_filtered = !filters.is_empty();
     let mut parameters = filters.clone();
     parameters.extend(limit.as_deref().map(|limit| ("limit", limit)));

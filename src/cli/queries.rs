@@ -173,12 +173,6 @@ fn members(create: &Create) -> Map<String, Value> {
             values.push(value.into());
         }
     }
-    // Moments are no lists, and the registry says that a saved query has none.
-    for bound in ["created_from", "created_before", "modified_from", "modified_before"] {
-        if let Some(Value::Array(values)) = members.get_mut(bound) {
-            members[bound] = values.pop().unwrap_or_default();
-        }
-    }
     let words = create.words.join(" ");
     if !words.trim().is_empty() {
         members.insert("q".into(), words.into());

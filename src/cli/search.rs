@@ -41,6 +41,8 @@ pub(super) struct Arguments {
     lexical: bool,
     #[command(flatten)]
     filters: Filters,
+    #[command(flatten)]
+    times: TimeBounds,
     /// Maximum number of hits; 0 prints only facets
     #[arg(long, default_value_t = agentdex::search::DEFAULT_LIMIT, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
     limit: usize,
@@ -62,11 +64,11 @@ pub(super) struct Arguments {
     desc: bool,
     /// Search by the structure of descriptions (JSONPath, RFC 9535), such as '$[?@.title=="Weather"].actions'; prints
     /// each result as a line of JSON
-    #[arg(long, value_name = "JSONPATH", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit"])]
+    #[arg(long, value_name = "JSONPATH", conflicts_with_all = ["words", "Filters", "TimeBounds", "facets", "offset", "limit"])]
     jsonpath: Option<String>,
     /// Search with SPARQL, if the registry allows it, such as "SELECT ?s ?o { ?s a ?o }"; statements are printed as
     /// Turtle
-    #[arg(long, value_name = "QUERY", conflicts_with_all = ["words", "Filters", "facets", "offset", "limit", "jsonpath"])]
+    #[arg(long, value_name = "QUERY", conflicts_with_all = ["words", "Filters", "TimeBounds", "facets", "offset", "limit", "jsonpath"])]
     sparql: Option<String>,
     /// Explain the score of each hit
     #[arg(long, conflicts_with_all = ["jsonpath", "sparql"])]
@@ -131,6 +133,11 @@ pub(super) struct Filters {
     /// Only agents without this value, such as tag=beta
     #[arg(long, value_name = "FIELD=VALUE", value_parser = of_field(Condition::NoneOf))]
     not: Vec<OfField>,
+}
+
+/// Bounds on the times of registration and last change.
+#[derive(Debug, Args)]
+pub(super) struct TimeBounds {
     /// Only agents created at or after this time (a date, or RFC 3339)
     #[arg(long, value_name = "MOMENT")]
     created_from: Option<String>,
@@ -197,16 +204,22 @@ impl Filters {
             ("signature", &self.signature),
             ("version", &self.version),
         ];
+        let any = fields.into_iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str())));
+        let conditions = self.all.iter().chain(&self.not).map(|of| (of.parameter, of.value.as_str()));
+        any.chain(conditions).collect()
+    }
+}
+
+impl TimeBounds {
+    /// As query parameters.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
         let bounds = [
             ("created_from", &self.created_from),
             ("created_before", &self.created_before),
             ("modified_from", &self.modified_from),
             ("modified_before", &self.modified_before),
         ];
-        let any = fields.into_iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str())));
-        let conditions = self.all.iter().chain(&self.not).map(|of| (of.parameter, of.value.as_str()));
-        let bounds = bounds.into_iter().filter_map(|(name, bound)| Some((name, bound.as_deref()?)));
-        any.chain(conditions).chain(bounds).collect()
+        bounds.into_iter().filter_map(|(name, bound)| Some((name, bound.as_deref()?)))
     }
 }
 
@@ -234,6 +247,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let (query, facets) = (arguments.words.join(" "), arguments.facets.join(","));
     let (limit, offset) = (arguments.limit.to_string(), arguments.offset.to_string());
     let mut parameters = arguments.filters.parameters();
+    parameters.extend(arguments.times.parameters());
     parameters.extend([("limit", limit.as_str()), ("offset", offset.as_str())]);
     if !query.is_empty() {
         parameters.push(("q", &query));

@@ -70,6 +70,17 @@ fn queries_are_saved_listed_watched_and_deleted() {
     }
 }
 
+/// Saved queries have no bounds of time.
+#[test]
+fn help_of_queries_offers_only_filters_that_can_be_saved() {
+    let help = |arguments: &[&str]| stdout(&run(&[arguments, &["--help"]].concat()));
+    for bound in ["--created-from", "--created-before", "--modified-from", "--modified-before"] {
+        assert!(!help(&["queries", "create"]).contains(bound), "{bound}");
+        assert!(help(&["search"]).contains(bound) && help(&["list"]).contains(bound), "{bound}");
+    }
+    assert!(help(&["queries", "create"]).contains("--capability"));
+}
+
 #[test]
 fn agents_versions_and_files_are_compared() {
     let (directory, server) = server();

@@ -25,10 +25,10 @@ use agentdex_client::{
 pub(super) struct ByData {
     /// Find capabilities that accept this input: names such as 'place, days: integer', a JSON Schema, or a file with
     /// one
-    #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "facets", "jsonpath"])]
+    #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "TimeBounds", "facets", "jsonpath"])]
     have: Option<String>,
     /// Find capabilities that return this output: names such as 'summary', a JSON Schema, or a file with one
-    #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "facets", "jsonpath"])]
+    #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "TimeBounds", "facets", "jsonpath"])]
     want: Option<String>,
     /// With --have or --want: also list agents for which a single value is missing
     #[arg(long)]
