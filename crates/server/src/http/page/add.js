@@ -7,6 +7,7 @@ import { abilities, header } from "./description.js";
 import { announce, ask, e, failure, h, into, message, plural, refill } from "./dom.js";
 import { draftOf } from "./drafts.js";
 import { changes, fate, losses, origin, present, told, wouldDrop, write } from "./effects.js";
+import { EXAMPLES } from "./examples.js";
 import { feed } from "./live.js";
 import { lineOf, lines } from "./locate.js";
 
@@ -94,7 +95,7 @@ class AddView extends HTMLElement {
 			const [draft, about] = await Promise.all([draftOf(`add ${id}`), self()]);
 			if (this.edited !== id) return;
 			[this.formats, this.draft] = [about.formats, draft];
-			refill(this.example, this.formats.map(({ name, noun }) => h("option", { value: name }, noun)));
+			refill(this.example, this.formats.filter(({ name }) => EXAMPLES[name]).map(({ name, noun }) => h("option", { value: name }, noun)));
 			await this.learn(about.access);
 			if (id) await this.open(id, draft.value);
 			if (this.edited !== id) return;
@@ -191,8 +192,7 @@ class AddView extends HTMLElement {
 	}
 
 	/** Puts an example of the chosen format into the editor. */
-	async begin() {
-		const { EXAMPLES } = await import("./examples.js");
+	begin() {
 		this.set(JSON.stringify(EXAMPLES[this.example.value], null, 2));
 	}
 
@@ -254,6 +254,7 @@ class AddView extends HTMLElement {
 		const [wrong, odd] = [violations.map(place), warnings.map(place)];
 		refill(this.report,
 			e("p", e(`span.badge${valid ? ".good" : ".bad"}`, valid ? "valid" : "invalid"), " It is ", noun, valid ? `; it is registered as ${plural(things.length, "Thing")}.` : "."),
+			format !== "td" && valid && !things.some(({ actions }) => actions) ? e("p.hint", "It doesn't say where it is called. Register it, then choose Edit on its page and fill in the address.") : "",
 			this.findings("Errors", wrong, "bad"), this.findings("Warnings", odd, "odd"));
 		this.mark([...wrong, ...odd]);
 		this.offer(format);

@@ -1,4 +1,4 @@
-// A document of each format to start from: valid, without a warning, and with something that it can do.
+// A document to start from in each format that says where an agent is called: valid, without a warning, and with an action.
 
 const SECURITY = { securityDefinitions: { none: { scheme: "nosec" } }, security: "none" };
 
@@ -55,21 +55,5 @@ export const EXAMPLES = {
 		description: "Says hello in the language of whoever asks.",
 		agent_url: "https://greeter.example/a2a",
 		connection_config: { component_type: "A2AConnectionConfig", id: "connection", name: "connection" },
-	},
-	aos: {
-		id: "urn:example:agents:greeter-aos",
-		name: "Greeter",
-		description: "Says hello in the language of whoever asks.",
-		version: "1.0.0",
-		instructions: "",
-		provider: { name: "Example", url: "https://greeter.example" },
-		tools: [{ id: "greet", name: "Greet", description: "Greets somebody by name.", type: "function_call", arguments: [{ name: "name", type: "string", description: "Who is greeted", required: true }], outputs: [{ name: "greeting", type: "string" }] }],
-	},
-	"lmos-capabilities": {
-		id: "urn:example:agents:greeter-lmos",
-		description: "Says hello in the language of whoever asks.",
-		supportedTenants: ["de"],
-		supportedChannels: ["web"],
-		capabilities: [{ id: "urn:example:capabilities:greet", name: "greet", version: "1.0.0", description: "Greets somebody by name.", examples: ["Greet Ada in French"] }],
 	},
 };
