@@ -67,3 +67,15 @@ fn packages_ship_the_notice_of_others_work_in_them() {
         assert!(shipped(name).contains(Path::new("NOTICE")), "{name}");
     }
 }
+
+/// The documentation is rendered when the server is compiled.
+#[test]
+fn package_of_the_server_ships_the_documentation() {
+    let shipped = shipped("agentdex-server");
+    for name in crate::docs::chapters() {
+        assert!(shipped.contains(&Path::new("guide").join(&name)), "{name}");
+    }
+    for name in ["build/main.rs", "build/guide.html", "guide/SECURITY.md", "guide/docs/images/find-dark.png"] {
+        assert!(shipped.contains(Path::new(name)), "{name}");
+    }
+}

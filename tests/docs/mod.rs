@@ -3,12 +3,14 @@
 mod commands;
 mod embed;
 mod errors;
+mod guide;
 mod links;
 mod made;
 mod markdown;
 mod reader;
 
 use self::markdown::Document;
+pub use self::markdown::chapters;
 use crate::{process::ServerProcess, support::Call};
 
 #[test]

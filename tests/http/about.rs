@@ -180,8 +180,17 @@ fn documentation_is_served_from_the_program() {
 #[test]
 fn browsers_are_told_not_to_guess_run_or_frame_responses() {
     let registry = TestRegistry::start();
-    for path in ["/", "/things", "/docs/", "/docs/swagger-ui.css", "/openapi.json", "/metrics", "/nowhere", "/events/x"]
-    {
+    for path in [
+        "/",
+        "/things",
+        "/docs/",
+        "/docs/swagger-ui.css",
+        "/docs/guide/",
+        "/openapi.json",
+        "/metrics",
+        "/nowhere",
+        "/events/x",
+    ] {
         let response = registry.head(path);
         assert_eq!(response.header("x-content-type-options"), "nosniff", "{path}");
         let policy = response.header("content-security-policy");

@@ -226,7 +226,7 @@ fn the_openapi_document_declares_the_key_and_the_role_of_each_operation() {
 #[test]
 fn paths_beside_the_documented_ones_are_open_or_refused() {
     let guarded = guarded(Rules::default());
-    for path in ["/docs/", "/docs", "/mqtt", "/page/x/y", "/nothing"] {
+    for path in ["/docs/", "/docs", "/docs/guide", "/docs/guide/tutorial", "/mqtt", "/page/x/y", "/nothing"] {
         assert!(!is_refused(&guarded.send(None, "GET", path)), "{path}");
     }
     for (method, path) in [("BREW", "/things"), ("POST", "/search"), ("DELETE", "/things"), ("PUT", "/things/batch")] {

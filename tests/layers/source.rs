@@ -55,6 +55,9 @@ pub(crate) fn files() -> Vec<PathBuf> {
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_symlink() {
+            continue;
+        }
         if path.is_dir() && !path.ends_with("target") {
             collect(&path, files);
         } else if path.extension().is_some_and(|ending| ending == "rs") {

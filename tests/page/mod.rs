@@ -161,6 +161,11 @@ fn every_view_is_accessible_in_both_themes_and_narrow() {
 }
 
 #[test]
+fn the_documentation_is_accessible() {
+    in_browser(include_str!("guide.mjs"), &examples(), "");
+}
+
+#[test]
 fn people_talk_with_an_agent() {
     let Some(weather) = TestAgent::python_1_0() else { return };
     let registry = TestRegistry::with_conversations(true, http::Options::default());

@@ -1,6 +1,8 @@
-//! The files that are served compressed with gzip: the OpenAPI document, Swagger UI, and the web page.
+//! The files that are served compressed with gzip: the OpenAPI document, Swagger UI, the web page, and the documentation.
 
 mod asset;
+mod guide;
+mod markdown;
 
 use std::{
     env,
@@ -34,14 +36,15 @@ fn main() -> Result<(), Error> {
     let out = Path::new(&out);
     fs::write(out.join("agentdex.json.gz"), gzip(&fs::read(DOCUMENT)?)?)?;
     write_swagger(out)?;
-    let page = page()?;
+    let (page, guide) = (page()?, guide::assets()?);
     let mut hasher = DefaultHasher::new();
-    for Asset { path, content, .. } in &page {
+    for Asset { path, content, .. } in page.iter().chain(&guide) {
         (path, content).hash(&mut hasher);
     }
     let version = format!("{:016x}", hasher.finish());
     println!("cargo::rustc-env=AGENTDEX_ASSETS={version}");
-    write_table(out, "page", page, &version)
+    write_table(out, "page", page, &version)?;
+    write_table(out, "guide", guide, &version)
 }
 
 /// Writes the files of Swagger UI, compressed.

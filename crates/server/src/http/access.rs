@@ -38,11 +38,13 @@ enum Exception {
 use Exception::{Of, Open, PostReads};
 
 /// The routes whose requirements aren't the default for reads and writes.
-const EXCEPTIONS: [(&str, Exception); 26] = [
+const EXCEPTIONS: [(&str, Exception); 28] = [
     ("/", Open),
     ("/page/{file}", Open),
     ("/docs", Open),
     ("/docs/{file}", Open),
+    ("/docs/guide", Open),
+    ("/docs/guide/{page}", Open),
     ("/openapi.json", Open),
     ("/.well-known/wot", Open),
     (protected_resource::PATH, Open),

@@ -14,7 +14,7 @@ const DESCRIPTION: &str = "An agent discovery registry: agents register as LMOS 
     clients find them by what they can do";
 
 /// The resources of every registry.
-const LINKS: [(&str, &str); 16] = [
+const LINKS: [(&str, &str); 17] = [
     ("things", "/things"),
     ("search", "/search?q={words}"),
     ("events", "/events"),
@@ -27,6 +27,7 @@ const LINKS: [(&str, &str); 16] = [
     ("directory", "/.well-known/wot"),
     ("openapi", "/openapi.json"),
     ("documentation", "/docs/"),
+    ("guide", "/docs/guide/"),
     ("health", "/health/ready"),
     ("metrics", "/metrics"),
     ("sessions", "/aos/sessions"),

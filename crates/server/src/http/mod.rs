@@ -39,6 +39,7 @@ mod export;
 mod exposition;
 mod feed;
 mod formats;
+mod guide;
 mod gzipped;
 mod health;
 mod history;

@@ -18,7 +18,7 @@ use super::{
     context::Context,
     convert, cors, demo, docs, events, exposition,
     formats::{EXPORTS, IMPORTS},
-    health, history, home, import, imports, jsonpath, keys, namespaces,
+    guide, health, history, home, import, imports, jsonpath, keys, namespaces,
     observe::Observe,
     openapi, own_description, page,
     problem::Problem,
@@ -175,6 +175,8 @@ impl Mount<'_> {
         self.resource(config, "/.well-known/wot", "/.well-known/wot", vec![read(own_description::page)]);
         self.resource(config, "/openapi.json", "/openapi.json", vec![read(openapi::document)]);
         self.resource(config, "/docs", "/docs", vec![read(docs::redirect)]);
+        self.resource(config, "/docs/guide", "/docs/guide", vec![read(docs::redirect)]);
+        self.resource(config, "/docs/guide/{page}", "/docs/guide/{page:.*}", vec![read(guide::page)]);
         self.resource(config, "/docs/{file}", "/docs/{file:.*}", vec![read(docs::file)]);
         self.resource(config, "/page/{file}", "/page/{version:[^/]+}/{file:[^/]+}", vec![read(page::file)]);
         self.observed(config, "other", Resource::new(page::AGENT).default_service(web::to(page::view)));

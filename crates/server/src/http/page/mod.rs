@@ -27,7 +27,7 @@ use super::{
 /// Files of the page, with its document, by name (`build/main.rs`).
 static FILES: &[(&str, Gzipped)] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 const DOCUMENT: &str = "index.html";
-/// Hash of these files.
+/// Hash of these files and of the documentation.
 pub(super) const VERSION: &str = env!("AGENTDEX_ASSETS");
 
 /// Content security policy of the page: it may run and show its own files, and call this API. Scripts can't write HTML.
