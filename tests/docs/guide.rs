@@ -213,3 +213,22 @@ fn headings_have_the_anchors_that_links_name() {
     }
     assert!(page.html.contains("<a class=\"anchor\" href=\"#twice-1\" aria-label=\"Link to this section\">#</a></h2>"));
 }
+
+/// mdBook ignores or refuses everything else in a table of contents.
+#[test]
+fn mdbook_reads_the_table_of_contents() {
+    let book: toml::Table = Document::read("docs/book.toml").text().parse().unwrap();
+    assert_eq!(
+        (book["book"]["src"].as_str(), book["build"]["build-dir"].as_str()),
+        (Some("."), Some("../target/book"))
+    );
+    let summary = Document::read("docs/SUMMARY.md");
+    let mut lines = summary.text().lines().filter(|line| !line.is_empty());
+    assert_eq!(lines.next(), Some("# Summary"));
+    let (chapter, part) = (Regex::new(r"^- \[[^\]]+\]\([\w/-]+\.md\)$").unwrap(), Regex::new("^# .+$").unwrap());
+    let prefix = lines.next().unwrap();
+    assert!(prefix.starts_with('[') && chapter.is_match(&format!("- {prefix}")), "{prefix}");
+    for line in lines {
+        assert!(chapter.is_match(line) || part.is_match(line), "{line}");
+    }
+}
