@@ -177,7 +177,7 @@ fn what_is_no_card_is_told_what_it_looks_like() {
         ),
         (json!({"schema_version": "v1", "name_for_model": "x", "api": {}}), "plugin manifest"),
         (json!({"supportedTenants": [], "capabilities": [{"name": "x", "version": "1"}]}), "LMOS capability file"),
-        (json!({"jsonrpc": "2.0", "result": {"skills": []}}), "answer"),
+        (json!({"jsonrpc": "2.0", "result": {"skills": []}}), "response"),
         (json!({"issuer": "https://x", "token_endpoint": "https://x"}), "OAuth"),
         (json!({"keys": []}), "JWKS"),
         (json!({"agents": [plain()]}), "list of agent cards"),

@@ -236,7 +236,7 @@ fn null_stands_for_what_may_be_missing_and_for_lists_that_may_be_null() {
     let faults = aos::Agent::read(&agent).unwrap_err();
     assert_eq!(
         (faults[0].pointer.as_str(), faults[0].message.as_str()),
-        ("/instructions", "found null; write a string")
+        ("/instructions", "found null; expected a string")
     );
 }
 

@@ -190,7 +190,7 @@ fn failures_and_bounds_end_a_run_or_take_its_error_edge() {
             last = Some(event);
         }
         assert!(matches!(last, Some(RunEvent::Ended(Outcome::Failed { .. }))), "{last:?}");
-        assert!(reason(&run).contains("called 5 agents"), "{}", reason(&run));
+        assert!(reason(&run).contains("limit of 5 calls"), "{}", reason(&run));
         let nobody = json!({"start": "a", "nodes": {"a": {"agent": "urn:example:nobody"}}});
         let mut run = consumer().run(chain(nobody), "x");
         run.finish().await;

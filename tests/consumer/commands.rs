@@ -110,7 +110,7 @@ fn properties_are_read_and_written() {
     for (arguments, status, expected) in [
         (&["read", station][..], 1, "name a property of urn:example:station: config, image, level, unit"),
         (&["write", station], 1, "name a property of urn:example:station: "),
-        (&["read", station, "size"], 1, "it has no properties.size; it has config"),
+        (&["read", station, "size"], 1, "it has no properties.size, only config"),
         (&["write", station, "unit", "7"], 1, "the input of properties.unit is not valid"),
         (&["write", station, "level", "high"], 1, "the value is not JSON"),
         (&["write", station, "config", "{}"], 1, "properties.config is `readOnly`"),
@@ -140,7 +140,7 @@ fn events_are_printed_as_they_come() {
         (&["alarm", "--for", "1"], 0, both, ""),
         (&["alarm", "--count", "9", "--for", "1"], 1, both, "only 2 of 9 events arrived"),
         (&[], 1, "", "name an event of urn:example:station: alarm"),
-        (&["flood"], 1, "", "it has no events.flood; it has alarm"),
+        (&["flood"], 1, "", "it has no events.flood, only alarm"),
         (&["level", "--input", "1"], 1, "", "--input: \"level\" is a property"),
     ] {
         let (found, said, complained) = events(arguments);

@@ -43,8 +43,8 @@ fn form_that_nothing_here_speaks_is_named_with_what_is_spoken() {
     let described = agent(&thing(json!({"actions": {"add": {"forms": [form]}}})));
     let settings = |name: &str| Settings::new().binding(name);
     for (settings, expected) in [
-        (Settings::new(), ["http with the subprotocol mcp over pigeon; spoken are a2a, http", "invokeaction"]),
-        (settings("a2a"), ["http with the subprotocol mcp over pigeon; spoken are a2a", "actions.add"]),
+        (Settings::new(), ["http with the subprotocol mcp over pigeon; bindings: a2a, http", "invokeaction"]),
+        (settings("a2a"), ["http with the subprotocol mcp over pigeon; bindings: a2a", "actions.add"]),
         (settings("pigeon"), ["there is no binding \"pigeon\"; bindings are a2a, http", ""]),
     ] {
         let error = run(described.update(settings).call("add", None)).unwrap_err().to_string();

@@ -155,7 +155,7 @@ fn flows_are_imported_and_loaded_by_the_sdk() {
 fn bad_queries_are_refused_with_what_is_wrong() {
     let registry = trip();
     for (body, detail) in [
-        (json!({"have": {}}), "there is no `want`"),
+        (json!({"have": {}}), "`want` is missing"),
         (json!({"have": {}, "want": {}, "max_steps": 5}), "`max_steps` is 5, but must be from 1 to 4"),
         (json!({"have": {}, "want": 1}), "`want` must be a data schema"),
     ] {

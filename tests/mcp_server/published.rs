@@ -414,7 +414,7 @@ fn several_servers_are_named_with_what_to_do() {
     assert!(refused.contains("client configuration with 2 servers (a, b)") && refused.contains("jq -c"), "{refused}");
     let list = json!({"servers": [{"server": server, "_meta": {}}, {"server": server}], "metadata": {"count": 2}});
     let refused = refusal(&list);
-    assert!(refused.contains("list of 2 servers of a registry") && refused.contains("jq -c"), "{refused}");
+    assert!(refused.contains("list of 2 servers from a registry") && refused.contains("jq -c"), "{refused}");
     let (thing, _) = imported(&json!({"servers": [{"server": server, "_meta": {}}]}), None);
     assert_eq!(thing["id"], "urn:agentdex:mcp:com.example/a");
 }
