@@ -86,6 +86,70 @@ await run({
     await page.close();
   },
 
+  async "steps are in layers, and their ways run around the others"() {
+    const ways = (...all) => all.map((one) => one.split(" ")).map(([from, to, branch]) => [from, to, branch].map((word) => word?.replace(/^(\d+)$/, "step$1")));
+    const flows = {
+      chain: [3, ways("start 0", "0 1", "1 2", "2 end")],
+      join: [4, ways("start 0", "0 1 approved", "0 2 rejected", "0 3 default", "1 3", "2 3", "3 end")],
+      loop: [3, ways("start 0", "0 1", "1 0 again", "1 1 once-more", "1 2 on", "2 0 from-the-beginning", "2 end")],
+      skip: [5, ways("start 0", "0 1", "0 3 at-once", "1 2", "1 4 aside", "2 3", "3 4", "4 end")],
+      twelve: [10, ways("start 0", "0 1 left", "0 2 right", "1 3", "2 4", "3 5", "4 5", "5 6 yes", "5 7 no", "6 8", "7 8", "8 9", "0 9 nothing", "9 5 again", "9 end done", "1 end failed")],
+      wide: [13, ways("start 0", ...Array.from({ length: 12 }, (_, at) => [`0 ${at + 1} way-${at}`, `${at + 1} end`]).flat())],
+    };
+    const page = await open(url);
+    for (const [name, [steps, edges]] of Object.entries(flows)) {
+      const id = `urn:example:drawn:${name}`;
+      await call("POST", `/import/agent-spec?profile=sdk&id=${id}`, flow(name, Array.from({ length: steps }, (_, at) => `urn:example:none#go${at}`), edges), "application/json");
+      await page.goto(`${url}/#/agent/${encodeURIComponent(id)}`);
+      await page.waitForSelector("svg.graph .node");
+      for (const width of [360, 1280]) {
+        await page.setViewport({ width, height: 800 });
+        const seen = await page.evaluate((edges) => {
+          const boxes = new Map([...document.querySelectorAll("svg.graph .node")].map((node) => {
+            const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(node.querySelector("rect").getAttribute(name)));
+            return [node.querySelector("text").textContent.replace("step ", "step"), { x, y, width, height }];
+          }));
+          const inside = ({ x, y, width, height }, at) => at.x > x + 1 && at.x < x + width - 1 && at.y > y + 1 && at.y < y + height - 1;
+          const wrong = [];
+          const paths = [...document.querySelectorAll("svg.graph .edge")];
+          paths.forEach((path, index) => {
+            const points = Array.from({ length: 200 }, (_, at) => path.getPointAtLength((at * path.getTotalLength()) / 199));
+            for (const [box, area] of boxes) if (points.some((point) => inside(area, point))) wrong.push(`way ${edges[index]} runs through ${box}`);
+            const [from, to] = edges[index].map((name) => boxes.get(name));
+            if (points[0].y !== from.y + from.height || Math.abs(points.at(-1).y - to.y) > 2) wrong.push(`way ${edges[index]} isn't from bottom to top`);
+          });
+          const labels = [...document.querySelectorAll("svg.graph .way")].map((one) => [one.textContent, one.getBBox()]);
+          const apart = (a, b) => a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
+          labels.forEach(([name, box], at) => {
+            for (const [other, area] of boxes) if (!apart(box, area)) wrong.push(`label ${name} is over ${other}`);
+            for (const [other, area] of labels.slice(at + 1)) if (!apart(box, area)) wrong.push(`label ${name} is over label ${other}`);
+            const own = paths[edges.findIndex((edge) => edge[2] === name)];
+            const near = Array.from({ length: 200 }, (_, at) => own.getPointAtLength((at * own.getTotalLength()) / 199)).some(({ x, y }) => Math.abs(box.x - x) < 12 && y > box.y - 12 && y < box.y + box.height + 12);
+            if (!near) wrong.push(`label ${name} is far from its way`);
+          });
+          const svg = document.querySelector("svg.graph");
+          if (Math.abs(svg.getBoundingClientRect().width - svg.viewBox.baseVal.width) > 1) wrong.push("it is not as large as it is");
+          if (document.documentElement.scrollWidth > innerWidth) wrong.push("the page is wider than its window");
+          const [start, view] = [document.querySelector("svg.graph .node rect"), svg.parentElement].map((one) => one.getBoundingClientRect());
+          if (start.right < view.left || start.left > view.right) wrong.push("the start is out of sight");
+          return { wrong, tops: Object.fromEntries([...boxes].map(([name, { y }]) => [name, y])), label: svg.parentElement.getAttribute("aria-label"), tab: svg.parentElement.tabIndex };
+        }, edges);
+        assert.deepEqual(seen.wrong, [], `${name} at ${width}`);
+        assert.ok(seen.label && seen.tab === 0);
+        // What several ways lead to is below all that lead there.
+        const back = new Set({ loop: ["1 0", "1 1", "2 0"], twelve: ["9 5"] }[name]?.map((one) => one.replace(/\d/g, "step$&")));
+        for (const [from, to] of edges) if (!back.has(`${from} ${to}`)) assert.ok(seen.tops[from] < seen.tops[to], `${name}: ${to} is not below ${from}`);
+        if (shots) {
+          for (const scheme of ["light", "dark"]) {
+            await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+            await page.screenshot({ path: `${shots}/flow-${name}-${scheme}-${width}.png`, fullPage: true });
+          }
+        }
+      }
+    }
+    await page.close();
+  },
+
   async "only namespaces of whoever looks can be chosen, and history has changes of access"() {
     const id = "urn:example:shared";
     await send(keys.register, "PUT", `/things/${id}`, agent(id, "Shared"), "application/td+json");

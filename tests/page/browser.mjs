@@ -56,16 +56,16 @@ const agent = (id, title, more = {}) => ({
   securityDefinitions: { none: { scheme: "nosec" } }, security: "none", ...more,
 });
 
-/** A Flow of Open Agent Spec that calls tools, named by agents and their actions, one after the other; the last may lead back. */
-function flow(name, tools) {
+/** A Flow of Open Agent Spec that calls tools, named by agents and their actions, one after the other, or by ways between its nodes. */
+function flow(name, tools, ways) {
   const refer = (id) => ({ $component_ref: id });
   const ids = ["start", ...tools.map((_, at) => `step${at}`), "end"];
-  const edge = (from, to, at, more = {}) => ({ component_type: "ControlFlowEdge", id: `c${at}`, name: `c${at}`, from_node: refer(from), to_node: refer(to), ...more });
+  const edge = ([from, to, branch], at) => ({ component_type: "ControlFlowEdge", id: `c${at}`, name: `c${at}`, from_node: refer(from), to_node: refer(to), ...(branch ? { from_branch: branch } : {}) });
   const city = [{ title: "city", type: "string", description: "A city, such as Tokyo" }];
   const nodes = tools.map((id, at) => [`step${at}`, { component_type: "ToolNode", id: `step${at}`, name: `step ${at}`, tool: { component_type: "ServerTool", id, name: `tool${at}`, inputs: [], outputs: [] } }]);
   return {
     agentspec_version: "25.4.2", component_type: "Flow", id: name, name, inputs: city, outputs: [], start_node: refer("start"), nodes: ids.map(refer),
-    control_flow_connections: ids.slice(1).map((to, at) => edge(ids[at], to, at)), data_flow_connections: [],
+    control_flow_connections: (ways ?? ids.slice(1).map((to, at) => [ids[at], to])).map(edge), data_flow_connections: [],
     $referenced_components: { start: { component_type: "StartNode", id: "start", name: "start", inputs: city }, end: { component_type: "EndNode", id: "end", name: "end", outputs: [] }, ...Object.fromEntries(nodes) },
   };
 }

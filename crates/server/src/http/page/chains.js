@@ -2,7 +2,7 @@
 
 import { enc, href, send } from "./api.js";
 import { agentdexRun } from "./call.js";
-import { copyable, dim, e, failure, fold, h, pair, plural, refill, shown, svg, who } from "./dom.js";
+import { copyable, dim, e, failure, fold, h, pair, plural, refill, scrolled, shown, svg, who } from "./dom.js";
 import { sample } from "./schema.js";
 
 const TYPES = ["string", "number", "integer", "boolean", "array", "object"];
@@ -79,7 +79,7 @@ function chainOf(chain, at) {
 	const inputs = (all) => all.map(({ from, to, step, doubts }, index) => [index ? "; " : "", data(from), step ? ` of step ${step}` : "",
 		from === to ? "" : [" as ", data(to)], doubts ? dim(` (${doubts})`) : ""]);
 	return e("article.chain", e("h3", `Chain ${at + 1}`, dim(` fit ${chain.fit.toFixed(2)}`)),
-		e(".columns.graphed", graph(chain),
+		e(".columns.graphed", scrolled("The chain as a drawing", graph(chain)),
 			e("ol", chain.steps.map((step) => e("li", e("strong.t", step.capability), " of ", who(step.id, step.title), e("p.dim", "takes ", inputs(step.input)))),
 				e("li.end", "gives ", inputs(chain.output)))),
 		chain.flow ? fold("Run it", () => [e("p", "Save this Flow of Open Agent Spec as ", e("code", "flow.json"), ", then run it:"), copyable(agentdexRun("flow.json", inputOf(chain.flow)), "a command that runs the chain"), copyable(JSON.stringify(chain.flow, null, 2), "the Flow")]) : chain.flow_problem ? e("p.dim.t", chain.flow_problem) : "");

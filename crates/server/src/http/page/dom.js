@@ -156,6 +156,9 @@ export const message = (text) => String(text).split(/`([^`]+)`/).map((part, at) 
 export const failure = (error) => h("p.note.bad", { role: "alert" }, message(error.message),
 	error.status === 401 ? [" ", h("button.quiet", { type: "button", onclick: () => refusals.dispatchEvent(new Event("wanted")) }, "Sign in")] : "");
 
+/** Something wide, which is scrolled where it has no room; the keyboard reaches it. */
+export const scrolled = (label, ...content) => h(".scroll", { tabindex: "0", role: "group", "aria-label": label }, content);
+
 /** A table that scrolls where it is wide; the first cell of a row names it. */
 export const grid = (caption, columns, rows, quiet, kind = "") =>
 	h(`.scroll${kind}`, { tabindex: "0", role: "group", "aria-label": caption }, e("table", quiet ? "" : e("caption", caption),

@@ -1,14 +1,15 @@
-// A Flow as a drawing: its steps in rows, the ways from step to step, and links to the agents that it calls.
+// A Flow as a drawing: its steps in layers, the ways from step to step, and links to the agents that it calls.
 
 import { get, request, enc, thing } from "./api.js";
 import { agentdexRun } from "./call.js";
-import { copyable, dim, e, h, plural, shown, svg, who } from "./dom.js";
+import { copyable, dim, e, plural, scrolled, shown, svg, who } from "./dom.js";
+import { layered } from "./layers.js";
 import { isObject, list, sample } from "./schema.js";
 
 const MOST_STEPS = 60;
 const MOST_EDGES = 240;
 const MOST_AGENTS = 20;
-const [WIDTH, HEIGHT, GAP, BESIDE] = [180, 46, 44, 24];
+const [WIDTH, HEIGHT] = [180, 46];
 
 const text = (value) => (typeof value === "string" ? value : "");
 
@@ -27,64 +28,37 @@ function stepsOf(flow) {
 		return { key, name: text(node.name) || key, kind: text(node.component_type), calls: /^[a-z][a-z0-9+.-]*:/i.test(agent) ? { agent, action } : undefined, what: text(called?.name) };
 	});
 	const at = new Map(steps.map(({ key }, index) => [key, index]));
-	const edges = list(flow.control_flow_connections).slice(0, MOST_EDGES).map(part).filter(isObject)
+	const ways = list(flow.control_flow_connections).slice(0, MOST_EDGES).map(part).filter(isObject)
 		.map(({ from_node, to_node, from_branch }) => ({ from: at.get(keyOf(from_node)), to: at.get(keyOf(to_node)), label: text(from_branch) }))
 		.filter(({ from, to }) => from !== undefined && to !== undefined);
+	// Branches that lead to the same step are one way.
+	const edges = Object.values(Object.groupBy(ways, ({ from, to }) => `${from} ${to}`)).map((same) => ({ ...same[0], label: same.map(({ label }) => label).filter(Boolean).join(", ") }));
 	return { steps, edges, more: all.length - steps.length, start: at.get(keyOf(flow.start_node)) ?? 0 };
 }
 
-/** The row of each step: how many steps lead there, at least. */
-function rowsOf({ steps, edges, start }) {
-	const rows = steps.map(() => undefined);
-	rows[start] = 0;
-	for (let reached = [start]; reached.length; ) {
-		const next = [];
-		for (const { from, to } of edges) {
-			if (!reached.includes(from) || rows[to] !== undefined) continue;
-			rows[to] = rows[from] + 1;
-			next.push(to);
-		}
-		reached = next;
-	}
-	const last = Math.max(...rows.filter((row) => row !== undefined));
-	return rows.map((row) => row ?? last + 1);
-}
-
-function drawn(flow, titles) {
-	const { steps, edges } = flow;
+/** The drawing, as large as it is: it is scrolled where it has no room. */
+function drawn({ steps, edges, start }, titles) {
 	const cut = (words, most) => ([...shown(words)].length > most ? `${[...shown(words)].slice(0, most - 1).join("")}…` : shown(words));
-	const rows = rowsOf(flow);
-	const inRow = [];
-	const places = steps.map((_, at) => {
-		inRow[rows[at]] = (inRow[rows[at]] ?? 0) + 1;
-		return inRow[rows[at]] - 1;
-	});
-	const columns = Math.max(...inRow.filter(Boolean));
-	const width = columns * (WIDTH + BESIDE) + 60;
-	const center = (width - 60) / 2;
-	const x = (at) => center + (places[at] - (inRow[rows[at]] - 1) / 2) * (WIDTH + BESIDE);
-	const y = (at) => 4 + rows[at] * (HEIGHT + GAP);
-	const lines = edges.map(({ from, to, label }) => {
-		const [x1, y1, x2, y2] = [x(from), y(from) + HEIGHT, x(to), y(to) - 2];
-		// What leads back goes around the right side.
-		const right = width - 48;
-		const path = rows[to] > rows[from] ? `M${x1} ${y1}C${x1} ${y1 + GAP / 2} ${x2} ${y2 - GAP / 2} ${x2} ${y2}`
-			: `M${x1 + WIDTH / 2} ${y1 - HEIGHT / 2}H${right}q8 0 8 -8V${y(to) + HEIGHT / 2 + 8}q0 -8 -8 -8H${x2 + WIDTH / 2 + 2}`;
-		return [svg("path", { class: "edge", d: path, "marker-end": "url(#tip)" }), label ? svg("text", { class: "label", x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2 + 4 }, cut(label, 20)) : ""];
-	});
-	const boxes = steps.map(({ name, kind, calls }, at) => {
+	const ways = edges.map(({ label, ...way }) => ({ ...way, label: label && cut(label, 20) }));
+	const { boxes, edges: paths, width, height } = layered(steps.length, ways, start, { width: WIDTH, height: HEIGHT });
+	const lines = ways.map(({ label }, at) => [svg("path", { class: "edge", d: paths[at].path, "marker-end": "url(#tip)" }),
+		label ? svg("text", { class: "label way", ...paths[at].label }, label) : ""]);
+	const nodes = steps.map(({ name, kind, calls }, at) => {
+		const { x, y } = boxes[at];
 		const end = /^(Start|End)Node$/.test(kind);
 		const below = calls ? titles.get(calls.agent) ?? calls.agent : kind.replace(/Node$/, "");
 		const box = svg("g", { class: end ? "node end" : "node" },
-			svg("rect", { x: x(at) - WIDTH / 2, y: y(at), width: WIDTH, height: HEIGHT, rx: end ? 23 : 8 }),
-			svg("text", { x: x(at), y: y(at) + 20, "text-anchor": "middle" }, cut(name, 22)),
-			svg("text", { class: "label", x: x(at), y: y(at) + 37, "text-anchor": "middle" }, cut(below, 26)));
+			svg("rect", { x: x - WIDTH / 2, y, width: WIDTH, height: HEIGHT, rx: end ? 23 : 8 }),
+			svg("text", { x, y: y + 20, "text-anchor": "middle" }, cut(name, 22)),
+			svg("text", { class: "label", x, y: y + 37, "text-anchor": "middle" }, cut(below, 26)));
 		return calls && titles.has(calls.agent) ? svg("a", { href: `#/agent/${enc(calls.agent)}` }, box) : box;
 	});
-	const height = 8 + (Math.max(...rows) + 1) * (HEIGHT + GAP) - GAP;
-	return h(".scroll", { tabindex: "0", role: "group", "aria-label": "The steps as a drawing" },
+	const drawing = scrolled("The steps as a drawing",
 		svg("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `A Flow of ${plural(steps.length, "step")}` },
-			svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto" }, svg("path", { class: "tip", d: "M0 0 8 4 0 8z" }))), lines, boxes));
+			svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto" }, svg("path", { class: "tip", d: "M0 0 8 4 0 8z" }))), lines, nodes));
+	// A wide one begins where its first step is.
+	requestAnimationFrame(() => (drawing.scrollLeft = boxes[start].x - drawing.clientWidth / 2));
+	return drawing;
 }
 
 /** The titles of the agents that are called, as far as they are registered here. */
