@@ -164,6 +164,9 @@ await run({
     assert.deepEqual(await all(page, "#sight option"), ["everyone who can read", "the members of weather", "its owner"]);
     await page.select("#sight", "namespace weather");
     await shows(page, ".operations", "It is now visible to the members of weather.");
+    // Its description is the same.
+    await page.waitForNetworkIdle({ idleTime: 700, concurrency: 2 });
+    assert.ok(await page.$(".stale[hidden]"));
     await page.reload();
     await shows(page, ".history li", "the members of weather");
     await shows(page, ".history li .diff del", "everyone who can read");

@@ -150,6 +150,69 @@ await run({
     await page.close();
   },
 
+  async "what changed while the page was hidden, was never seen, or had no registry, is told in every view"() {
+    const id = "urn:example:meerkat";
+    const hide = (page, hidden) => page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+    await call("PUT", "/queries/meerkats", { q: "meerkat", mode: "lexical" }, "application/json");
+    let round = 0;
+    const change = () => call("PUT", `/things/${id}`, agent(id, `Meerkat ${(round += 1)}`));
+    const agents = async () => (await (await fetch(`${url}/search?limit=0&consistent=true`)).json()).total;
+    await change();
+    const views = {
+      "#/?q=meerkat": (page) => shows(page, ".hit h2", `Meerkat ${round}`),
+      [`#/agent/${encodeURIComponent(id)}`]: (page) => shows(page, ".stale:not([hidden])", "Its description has changed"),
+      "#/status": async (page) => shows(page, ".facts strong", String(await agents())),
+      "#/live?query=meerkats": (page) => shows(page, ".changes .thing_unmatched, .changes .thing_deleted", "eerkat"),
+    };
+    for (const [hash, isTold] of Object.entries(views)) {
+      await agents();
+      const page = await open(`${url}/${hash}`);
+      await shows(page, hash.startsWith("#/live") ? "main [role=status]" : "[data-pulse]", "live");
+      await page.waitForNetworkIdle({ idleTime: 300, concurrency: 2 });
+      await hide(page, true);
+      if (hash === "#/status") await call("PUT", "/things/urn:example:suricate", agent("urn:example:suricate", "Suricate"));
+      else if (hash.startsWith("#/live")) await call("DELETE", `/things/${id}`);
+      else await change();
+      await hide(page, false);
+      await isTold(page).catch((error) => assert.fail(`${hash}: ${error.message}`));
+      await page.close();
+    }
+    // A tab that is opened in the background, and one that is opened while the registry is away.
+    await change();
+    for (const hash of Object.keys(views).slice(0, 2)) {
+      await agents();
+      const page = await open("about:blank");
+      await page.evaluateOnNewDocument(() => Object.defineProperty(document, "hidden", { value: true, configurable: true }));
+      await page.goto(`${url}/${hash}`);
+      await shows(page, "main", `Meerkat ${round}`);
+      await page.waitForNetworkIdle({ idleTime: 300, concurrency: 2 });
+      await change();
+      await hide(page, false);
+      await views[hash](page);
+      await page.close();
+      const away = await open("about:blank");
+      await away.setRequestInterception(true);
+      let isAway = true;
+      away.on("request", (request) => (isAway && /\/(search|events|things)/.test(request.url()) ? request.abort() : request.continue()));
+      await away.goto(`${url}/${hash}`);
+      await shows(away, "main", "can't be reached");
+      await shows(away, "[data-pulse]", "offline");
+      isAway = false;
+      await shows(away, "main", `Meerkat ${round}`);
+      await away.close();
+    }
+    // An agent that comes only now.
+    const page = await open(`${url}/#/agent/urn%3Aexample%3Alate`);
+    await shows(page, "h1", "No such agent");
+    await shows(page, "[data-pulse]", "live");
+    await call("PUT", "/things/urn:example:late", agent("urn:example:late", "Late"));
+    await shows(page, "h1", "Late");
+    await page.close();
+  },
+
   async "adding an agent, with its errors"() {
     const page = await open(`${url}/#/add`);
     await page.waitForSelector("#document");

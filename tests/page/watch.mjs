@@ -20,9 +20,22 @@ await run({
     await until(page, () => !document.querySelector(".changes .thing_created") && document.querySelector(".changes .thing_updated"));
     // One that changes all the time takes no room from the others.
     for (let at = 0; at < 130; at += 1) await call("PATCH", "/things/urn:example:next", { description: `Changed ${at}` }, "application/merge-patch+json");
-    await until(page, () => document.querySelectorAll(".changes .thing_updated").length === 100);
+    await shows(page, ".changes .thing_updated", "130 times");
+    assert.equal((await page.$$(".changes .thing_updated")).length, 2, "it has more than one place");
+    // Whoever opens the view then sees the others too.
+    const later = await open(`${url}/#/live`);
+    await shows(later, ".changes .thing_updated", "times");
+    await shows(later, ".changes", "Weather agent");
+    await later.close();
     await page.evaluate(() => [...document.querySelectorAll(".kinds label")].find((one) => one.textContent === "registered").querySelector("input").click());
     await page.waitForSelector(".changes .thing_created");
+    await page.close();
+  },
+
+  async "a saved search that there isn't"() {
+    const page = await open(`${url}/#/live?query=nosuch`);
+    await shows(page, ".changes .note", "nosuch");
+    await shows(page, "main [role=status]", "stopped");
     await page.close();
   },
 

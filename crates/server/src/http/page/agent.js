@@ -1,6 +1,6 @@
 // The page of an agent: what it can do, how it is called, what it is made of, and what became of it.
 
-import { enc, exactly, get, href, may, request, self, send, thing } from "./api.js";
+import { edited, enc, exactly, get, href, may, request, self, send, thing } from "./api.js";
 import { inWords } from "./call.js";
 import { abilities, attributed, header, sourceOf, texts, titleOf } from "./description.js";
 import { announce, ask, copyable, dim, e, fold, h, into, link, moment, refill, shown, who } from "./dom.js";
@@ -9,19 +9,21 @@ import { feed } from "./live.js";
 import { isObject, list } from "./schema.js";
 
 const json = (value) => JSON.stringify(value, null, 2);
+const plain = (text) => JSON.stringify(edited(text));
 
 class AgentView extends HTMLElement {
 	connectedCallback() {
 		this.changed = ({ detail }) => {
-			if (detail.data.id !== this.key) return;
-			if (detail.kind === "thing_deleted") this.load();
-			else this.stale.hidden = false;
+			if (detail && detail.kind !== "resync" && detail.data.id !== this.key) return;
+			clearTimeout(this.later);
+			this.later = setTimeout(() => this.compare(), 100);
 		};
-		feed.addEventListener("change", this.changed);
+		for (const kind of ["change", "missed"]) feed.addEventListener(kind, this.changed);
 	}
 
 	disconnectedCallback() {
-		feed.removeEventListener("change", this.changed);
+		for (const kind of ["change", "missed"]) feed.removeEventListener(kind, this.changed);
+		clearTimeout(this.later);
 		this.left?.abort();
 	}
 
@@ -44,8 +46,9 @@ class AgentView extends HTMLElement {
 		await into(this, async () => {
 			try {
 				const { value, text } = await request("GET", thing(this.key));
-				[this.td, this.exact] = [value, exactly(text)];
+				[this.td, this.text] = [value, text];
 			} catch (error) {
+				this.td = undefined;
 				if (error.status !== 404) throw error;
 				return [e("h1", "No such agent"), e("p.id.t", this.key), e("p", "It was removed, has expired, or was never registered."),
 					fold("Its history", () => history(this.key)), e("p", h("a", { href: "#/" }, "Find agents"))];
@@ -56,13 +59,21 @@ class AgentView extends HTMLElement {
 		this.reveal(this.parameters.get("open"));
 	}
 
+	/** Says so if the description is no longer the one that is shown. Who may see it is no part of it. */
+	async compare() {
+		const found = await request("GET", thing(this.key)).catch((error) => error);
+		if (!this.isConnected) return;
+		if (found.status === 404 ? this.td : found.text && !this.td) return this.load();
+		if (found.text && plain(found.text) !== plain(this.text)) this.stale.hidden = false;
+	}
+
 	draw(td) {
 		const id = this.key;
 		// What was drawn before is gone, and so is who waits there for an answer.
 		this.left?.abort();
 		this.left = new AbortController();
 		const left = this.left.signal;
-		this.stale = h("p.note", { role: "status", hidden: true }, "Its description has changed. ",
+		this.stale = h("p.note.stale", { role: "status", hidden: true }, "Its description has changed. ",
 			h("button.quiet", { onclick: () => this.load() }, "Show the current version"));
 		const part = (name, title, load) => attributed(fold(title, load), name);
 		const calls = Promise.all([self(), may("register")]).then(([{ links }, may]) => Boolean(may && links.conversation), () => false);
@@ -79,7 +90,7 @@ class AgentView extends HTMLElement {
 			part("history", "History", () => history(id)),
 			part("documents", "Documents", () => documents(id)),
 			part("related", "Related agents", () => related(id)),
-			part("json", "Raw JSON", () => copyable(json(this.exact), "the description")),
+			part("json", "Raw JSON", () => copyable(json(exactly(this.text)), "the description")),
 			this.operations(td, id),
 		];
 	}

@@ -66,7 +66,7 @@ export async function* events(path, { last, signal, method = "GET", body } = {})
 	const headers = { accept: "text/event-stream", ...(last ? { "last-event-id": last } : {}), ...(body ? { "content-type": "application/json" } : {}) };
 	const response = await ask(method, path, { signal, headers, body: body && JSON.stringify(body) });
 	if (!response.ok) throw new Problem(response.status, await response.json().catch(() => ({})));
-	yield { kind: "open" };
+	yield { kind: "open", id: response.headers.get("last-event-id") };
 	const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
 	for (let rest = ""; ; ) {
 		const { value, done } = await reader.read();

@@ -63,12 +63,12 @@ class FindView extends HTMLElement {
 			clearTimeout(this.later);
 			this.later = setTimeout(() => this.search(true), 400);
 		};
-		feed.addEventListener("change", this.changed);
+		for (const kind of ["change", "missed"]) feed.addEventListener(kind, this.changed);
 		if (matchMedia("(hover: hover)").matches) this.input.focus({ preventScroll: true });
 	}
 
 	disconnectedCallback() {
-		feed.removeEventListener("change", this.changed);
+		for (const kind of ["change", "missed"]) feed.removeEventListener(kind, this.changed);
 		this.wide.removeEventListener("change", this.resized);
 		clearTimeout(this.later);
 		clearTimeout(this.typing);

@@ -7,8 +7,10 @@ const KINDS = ["thing_created", "thing_updated", "thing_deleted", "thing_matched
 const WORDS = { thing_created: "registered", thing_updated: "changed", thing_deleted: "removed", thing_matched: "now matches", thing_unmatched: "no longer matches" };
 /** What is kept of each kind: one that comes often takes nothing from the others. */
 const MOST = 100;
+/** So many agents are enough to begin with. */
+const FEW = 10;
 
-/** An event stream that is closed while the page is hidden, and opened again after the last event. */
+/** An event stream that is closed while the page is hidden, and opened again after the last event. `missed` says that what a view shows may be older than the first event. */
 export class Stream extends EventTarget {
 	constructor(path, kinds, resumes = true) {
 		super();
@@ -18,6 +20,7 @@ export class Stream extends EventTarget {
 
 	start() {
 		document.addEventListener("visibilitychange", this.seen);
+		this.isLate = document.hidden;
 		if (!document.hidden) this.open();
 		return this;
 	}
@@ -30,18 +33,24 @@ export class Stream extends EventTarget {
 			for await (const event of events(this.path, { last: this.resumes && this.last, signal: source.signal })) {
 				if (event.kind === "open") {
 					this.wait = 1000;
+					// Before the first event this is where the stream begins.
+					if (this.resumes) this.last ??= event.id;
 					this.become("live");
 					this.dispatchEvent(new Event("open"));
+					if (this.isLate) this.dispatchEvent(new Event("missed"));
+					this.isLate = false;
 				} else if (event.kind === "resync" || this.kinds.includes(event.kind)) this.take(event);
 			}
 		} catch (error) {
-			// It ended, or was refused; to who is signed out it is opened once that changes.
-			if (error.status === 401 && this.source === source) {
+			// It ended, or was refused: what is refused to somebody is opened again once somebody else looks.
+			if (this.source === source && error.status >= 400 && error.status < 500 && ![408, 429].includes(error.status)) {
 				this.source = undefined;
-				return this.become("signed out");
+				this.refusal = error;
+				return this.become(error.status === 401 ? "signed out" : "refused");
 			}
 		}
 		if (this.source !== source) return;
+		this.isLate = true;
 		this.become("offline");
 		this.source = undefined;
 		this.retry = setTimeout(() => this.open(), this.wait);
@@ -86,12 +95,17 @@ export class Stream extends EventTarget {
 /** That something changed: for views that show it. */
 export const feed = new Stream("events", KINDS.slice(0, 3));
 
-/** What happened last, the latest first, and the position to go on from. */
+/** What happened last, in the order in which it did, and the position to go on from. */
 async function recent() {
 	const { epoch, last } = await get("changes?limit=1");
-	const { changes } = await get(`changes?since=${epoch}-${Math.max(0, last - 30)}&limit=100`);
-	const entries = changes.reverse().map(({ kind, id, td, patch, at, reason, seq }) => ({ kind, data: { ...(td ?? patch), id }, at, reason, seq }));
-	return { entries, position: `${epoch}-${changes[0]?.seq ?? last}` };
+	let changes;
+	// Where one agent changes all the time, the others changed longer ago.
+	for (const window of [60, 1000]) {
+		({ changes } = await get(`changes?since=${epoch}-${Math.max(0, last - window)}&limit=1000`));
+		if (new Set(changes.map(({ id }) => id)).size > FEW) break;
+	}
+	const entries = changes.map(({ kind, id, td, patch, at, reason, seq }) => ({ kind, data: { ...(td ?? patch), id }, at, reason, seq }));
+	return { entries, position: `${epoch}-${changes.at(-1)?.seq ?? last}` };
 }
 
 /** What was and is, of one change of an agent. */
@@ -102,7 +116,7 @@ async function changed(id, seq) {
 }
 
 /** A change in a list; `titles` has those that earlier changes told. */
-function entry({ kind, data, at, reason, seq }, titles) {
+function entry({ kind, data, at, reason, seq, times }, titles) {
 	if (kind === "resync") return e("li.change", e("span.kind", "gap"), e("span", "Changes are missing: the list starts again here."));
 	const removed = kind === "thing_deleted";
 	const title = data.title ?? titles.get(data.id) ?? data.id;
@@ -111,9 +125,9 @@ function entry({ kind, data, at, reason, seq }, titles) {
 		e("span.kind", WORDS[kind] ?? kind),
 		e("span.what",
 			removed ? e("span.t", title) : who(data.id, title),
-			reason ? dim(` ${reason}`) : "",
+			reason ? dim(` ${reason}`) : "", times > 1 ? dim(` ${count(times)} times`) : "",
 			e("span.id.t", title === data.id ? "" : data.id),
-			kind === "thing_updated" && seq ? fold(["What changed", members.length ? dim(`: ${members.slice(0, 6).join(", ")}`) : ""], () => changed(data.id, seq)) : ""),
+			kind === "thing_updated" && seq ? fold([times > 1 ? "What changed last" : "What changed", members.length ? dim(`: ${members.slice(0, 6).join(", ")}`) : ""], () => changed(data.id, seq)) : ""),
 		moment(at));
 }
 
@@ -152,8 +166,11 @@ class LiveView extends HTMLElement {
 		try {
 			if (!name) {
 				const { entries, position } = await recent();
-				entries.toReversed().forEach((change) => this.learn(change));
-				this.changes = entries;
+				if (this.stream !== stream) return;
+				for (const change of entries) {
+					this.learn(change);
+					this.take(change);
+				}
 				stream.last = position;
 			}
 		} catch {
@@ -164,9 +181,12 @@ class LiveView extends HTMLElement {
 		this.draw();
 	}
 
-	/** Takes a change; of each kind the latest are kept. */
+	/** Takes a change; of each kind the latest are kept. One agent that changes again and again has one place, but for what is open. */
 	take(change) {
-		this.changes.unshift(change);
+		const isSame = (one) => one.kind === "thing_updated" && one.kind === change.kind && one.data.id === change.data.id && !this.rows.get(one)?.querySelector("[open]");
+		const before = this.changes.find(isSame);
+		change.times = 1 + (before?.times ?? 0);
+		this.changes = [change, ...this.changes.filter((one) => one !== before)];
 		const same = this.changes.filter(({ kind }) => kind === change.kind);
 		if (same.length > MOST) this.changes.splice(this.changes.lastIndexOf(same.at(-1)), 1);
 	}
@@ -198,7 +218,7 @@ class LiveView extends HTMLElement {
 		if (this.drawing) return;
 		this.drawing = requestAnimationFrame(() => {
 			this.drawing = 0;
-			const words = { live: "live", connecting: "connecting…", offline: "interrupted; it resumes" };
+			const words = { live: "live", connecting: "connecting…", offline: "interrupted; it resumes", refused: "stopped" };
 			const shown = this.changes.filter(({ kind }) => !this.hiddenKinds.has(kind));
 			this.pausing.textContent = this.paused ? `Resume${this.waiting ? ` (${count(this.waiting)} new)` : ""}` : "Pause";
 			if (this.paused && !this.anyway) return;
@@ -212,7 +232,8 @@ class LiveView extends HTMLElement {
 	place(shown) {
 		const rows = new Map(shown.map((change) => [change, this.rows.get(change) ?? entry(change, this.titles)]));
 		this.rows = rows;
-		const wanted = rows.size ? [...rows.values()] : [e("li.dim", this.changes.length ? "No changes of these kinds." : "Nothing has changed yet.")];
+		const refusal = ["signed out", "refused"].includes(this.stream.state) && this.stream.refusal;
+		const wanted = rows.size ? [...rows.values()] : [refusal ? e("li", failure(refusal)) : e("li.dim", this.changes.length ? "No changes of these kinds." : "Nothing has changed yet.")];
 		const keep = new Set(wanted);
 		for (const row of [...this.list.children]) if (!keep.has(row)) row.remove();
 		wanted.forEach((row, at) => this.list.children[at] === row || this.list.insertBefore(row, this.list.children[at] ?? null));

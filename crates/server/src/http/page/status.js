@@ -23,11 +23,11 @@ class StatusView extends HTMLElement {
 			clearTimeout(this.later);
 			this.later = setTimeout(() => this.load(), 500);
 		};
-		feed.addEventListener("change", this.changed);
+		for (const kind of ["change", "missed"]) feed.addEventListener(kind, this.changed);
 	}
 
 	disconnectedCallback() {
-		feed.removeEventListener("change", this.changed);
+		for (const kind of ["change", "missed"]) feed.removeEventListener(kind, this.changed);
 		clearTimeout(this.later);
 	}
 
