@@ -152,6 +152,52 @@ await run({
     await page.close();
   },
 
+  async "nothing secret is stored, shown in a command, or said in a conversation, wherever a schema has it"() {
+    const secret = { type: "string", writeOnly: true };
+    const text = (name, more = {}) => ({ type: "object", required: [name], properties: { [name]: { type: "string", ...more } } });
+    const places = {
+      oneOf: [{ oneOf: [{ type: "object", properties: { code: secret, kind: { const: "a" } } }, { type: "object", properties: { code: { type: "string" }, kind: { const: "b" } } }] }, { code: "hunter2", kind: "open" }],
+      anyOf: [{ anyOf: [{ type: "integer" }, secret] }, "hunter2"],
+      allOf: [{ type: "object", allOf: [{ properties: { one: secret } }, { properties: { two: { type: "string" } } }] }, { one: "hunter2", two: "open" }],
+      then: [{ type: "object", properties: { kind: { type: "string" } }, if: {}, then: { properties: { code: secret } } }, { kind: "open", code: "hunter2" }],
+      tuple: [{ type: "array", items: [{ type: "string" }, secret] }, ["open", "hunter2"]],
+      prefix: [{ type: "array", prefixItems: [secret, { type: "string" }] }, ["hunter2", "open"]],
+      rest: [{ type: "array", items: [{ type: "string" }], additionalItems: secret }, ["open", "hunter2"]],
+      additional: [{ type: "object", additionalProperties: secret }, { any: "hunter2" }],
+      pattern: [{ type: "object", patternProperties: { "^x-": secret } }, { "x-any": "hunter2" }],
+      referred: [{ type: "object", additionalProperties: { $ref: "#/$defs/list" } }, { any: ["hunter2"] }],
+      unknown: [{ type: "object" }, { deep: { clientSecret: "hunter2", open: "open" } }],
+      numbers: [{ type: "object", properties: { pin: { type: "integer" }, cvv: { type: "integer" }, pinCode: { type: "number" }, security_code: { type: "integer" }, cardCVC: { type: "integer" }, otp: { type: "integer" }, maxTokens: { type: "integer" } } }, { pin: 90901, cvv: 90902, pinCode: 90903, security_code: 90904, cardCVC: 90905, otp: 90906, maxTokens: 512 }],
+      endless: [{ $ref: "#/$defs/round" }, { open: "open" }],
+    };
+    const all_ = { type: "object", properties: Object.fromEntries(Object.entries(places).map(([name, [schema]]) => [name, schema])), $defs: { list: { type: "array", items: secret }, round: { anyOf: [{ $ref: "#/$defs/round" }, { type: "object" }] } } };
+    const id = "urn:example:hiding";
+    const texts = { phrase: text("passphrase"), hidden: text("message", { writeOnly: true }), password: text("text", { format: "password" }), alone: secret, either: text("text", { oneOf: [secret, { type: "string" }] }), code: text("oneTimeCode"), list: { type: "array", items: secret } };
+    await call("PUT", `/things/${id}`, agent(id, "Hiding", { base, actions: { all: { input: all_, forms: forms("all") }, ...Object.fromEntries(Object.entries(texts).map(([name, input]) => [name, { input, forms: forms(name) }])), link: { uriVariables: { accessToken: { type: "string" } }, forms: [{ href: "link{?accessToken}" }] } } }));
+    const page = await open(`${url}/${address(id)}`);
+    const form = await opened(page, "all");
+    assert.equal(await (await field(form, "pin")).evaluate((one) => one.type), "password");
+    await press(form, "Write JSON instead");
+    await form.evaluate((form, text) => {
+      const area = form.querySelector("textarea");
+      area.value = text;
+      area.dispatchEvent(new Event("input", { bubbles: true }));
+      [...form.querySelectorAll("form.action summary")].find((one) => one.textContent === "Commands").click();
+    }, JSON.stringify(Object.fromEntries(Object.entries(places).map(([name, [, value]]) => [name, value]))));
+    await saysIn(page, form, "agentdex call");
+    const commands = await form.evaluate((form) => [...form.querySelectorAll("form.action .code pre")].map((one) => one.textContent).join("\n"));
+    const kept = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]));
+    for (const text of [kept, commands]) {
+      assert.ok(!/hunter|9090/.test(text), text);
+      assert.ok(text.includes("open") && text.includes("512"), text);
+    }
+    assert.ok(commands.includes("<pin>") && commands.includes("<clientSecret>"), commands);
+    // What is typed in a conversation is seen and kept.
+    await page.waitForNetworkIdle({ idleTime: 300, concurrency: 2 });
+    assert.ok(!(await all(page, "nav.parts a")).includes("Talk"), "a secret is asked for in a conversation");
+    await page.close();
+  },
+
   async "an answer of four megabytes, a call that is canceled, and an action that asks for consent"() {
     const page = await open(`${url}/${address(id)}`);
     const big = await opened(page, "big");

@@ -6,9 +6,9 @@ import { agentdexCall, command } from "./call.js";
 import { chat, needsConfirmation, takesMessages } from "./chat.js";
 import { announce, copyable, dim, e, failure, fold, h, refill } from "./dom.js";
 import { draftOf } from "./drafts.js";
-import { resolved, schemaForm, withoutSecrets } from "./form.js";
+import { schemaForm } from "./form.js";
 import { isObject, list, sample } from "./schema.js";
-
+import { resolved, withoutSecrets, withPlaceholders } from "./secrets.js";
 
 /** The input of an action as one schema: what goes into the URL is a member like the others. */
 export function inputSchema(action, td) {
@@ -125,12 +125,4 @@ export async function actionForm({ td, id, name, action, offered, left }) {
 	showForm(draft.value ?? undefined);
 	// A conversation has a form of its own, which can't be in this one.
 	return e("div", element, outcome);
-}
-
-/** An input as others may see it: what is secret is named, not shown. */
-function withPlaceholders(value, schema, root = schema) {
-	const safe = withoutSecrets(value, schema);
-	if (!isObject(value) || !isObject(safe)) return safe;
-	const known = resolved(schema, root);
-	return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, !Object.hasOwn(safe, name) ? `<${name}>` : isObject(one) ? withPlaceholders(one, known.properties?.[name] ?? {}, root) : safe[name]]));
 }

@@ -5,7 +5,7 @@ import { answerOf, explained, turn } from "./answer.js";
 import { announce, e, failure, h, refill } from "./dom.js";
 import { draftOf } from "./drafts.js";
 import { isObject, list } from "./schema.js";
-
+import { isSecret } from "./secrets.js";
 
 /** Names of members that texts go into, as the registry has them. */
 const TEXT_MEMBERS = ["message", "question", "query", "text", "prompt", "input", "content", "utterance", "request", "ask"];
@@ -13,11 +13,12 @@ const TEXT_MEMBERS = ["message", "question", "query", "text", "prompt", "input",
 const MOST_TURNS = 40;
 const LONGEST = 512 * 1024;
 
-const isFreeText = (schema) => isObject(schema) && ["type", "string"].includes(schema.type ?? "type") && ["enum", "const", "format", "properties"].every((member) => schema[member] === undefined);
+/** True for a text that may be seen: one typed in a conversation is shown, and kept in the tab. */
+const isFreeText = (schema, name, root) => isObject(schema) && ["type", "string"].includes(schema.type ?? "type") && ["enum", "const", "format", "properties"].every((member) => schema[member] === undefined) && !isSecret(name, schema, root);
 
 /** The member of an input that takes a text: the one that is for messages by its name, or the only one. */
-function textMember(properties, required) {
-	const free = Object.keys(properties).filter((name) => isFreeText(properties[name]));
+function textMember(properties, required, root) {
+	const free = Object.keys(properties).filter((name) => isFreeText(properties[name], name, root));
 	const needed = free.filter((name) => required.includes(name));
 	const only = needed.length === 1 ? needed[0] : !needed.length && free.length === 1 && Object.keys(properties).length === 1 ? free[0] : undefined;
 	return TEXT_MEMBERS.map((known) => free.find((name) => name.toLowerCase() === known)).find(Boolean) ?? only;
@@ -38,10 +39,10 @@ function takesText(action) {
 	const { input, uriVariables } = action;
 	if (needsConfirmation(action)) return false;
 	if (takesMessages(action)) return true;
-	if (!isObject(input)) return !isObject(uriVariables) || !Object.keys(uriVariables).length || textMember(uriVariables, []) !== undefined;
-	if (!isObject(input.properties)) return input.type !== "object" && (input.type === "array" || isFreeText(input));
+	if (!isObject(input)) return !isObject(uriVariables) || !Object.keys(uriVariables).length || textMember(uriVariables, [], uriVariables) !== undefined;
+	if (!isObject(input.properties)) return input.type !== "object" && (input.type === "array" ? !isSecret("", input.items ?? {}, input) : isFreeText(input, "", input));
 	const required = list(input.required);
-	const place = textMember(input.properties, required);
+	const place = textMember(input.properties, required, input);
 	return place !== undefined && required.every((name) => name === place || isKnown(input.properties[name]));
 }
 

@@ -3,64 +3,19 @@
 
 import { e, h, refill } from "./dom.js";
 import { isObject, limits, list } from "./schema.js";
+import { isSecret, own, put, resolved } from "./secrets.js";
 
 const DEEPEST = 3;
 const MOST_FIELDS = 100;
 const MOST_CHOICES = 200;
 const MOST_ITEMS = 50;
-const MOST_REFERENCES = 8;
 const LONGEST_DEFAULT = 20_000;
 /** From this length on a text has several lines. */
 const LONG = 200;
 
-const own = (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined);
 const step = (pointer, name) => `${pointer}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
-const put = (object, name, value) => Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 
-const SECRET_NAME = /passw|passphrase|passcode|pwd|secret|token(?!i[sz])|credential|bearer|jwt|connection[-_ ]?string|(api|auth|access|private|signing|encryption|account|subscription|license)[-_ ]?key|^(pass|pin|cvv|cvc|otp|auth|authorization)$/i;
 const MESSAGE_NAME = /^(message|question|text|prompt|content|body|instructions?|utterance|request)$/i;
-
-/** True for a value that nobody else should read: by its schema, or by its name. */
-const isSecret = (name, schema) => schema.writeOnly === true || schema.format === "password"
-	|| ([name, schema.title].some((word) => typeof word === "string" && SECRET_NAME.test(word)) && !["integer", "number", "boolean"].includes(schema.type));
-
-/** The schema at a JSON Pointer in a fragment, such as `#/$defs/Place`. */
-function referred(root, reference) {
-	if (!/^#(\/|$)/.test(reference)) return undefined;
-	let found = root;
-	for (const part of reference.slice(2).split("/").filter(Boolean)) {
-		let name = part;
-		try {
-			name = decodeURIComponent(part);
-		} catch {
-			// It stays as it is.
-		}
-		name = name.replaceAll("~1", "/").replaceAll("~0", "~");
-		found = Array.isArray(found) ? found[Number(name)] : own(found, name);
-	}
-	return found;
-}
-
-/** A schema without references, and without the alternative `null`; one that allows anything if it never ends. */
-export function resolved(schema, root = schema) {
-	let found = schema;
-	for (let hops = 0; isObject(found) && hops < MOST_REFERENCES; hops += 1) {
-		const { $ref, allOf, anyOf, oneOf, ...rest } = found;
-		const choices = list(anyOf ?? oneOf);
-		const others = choices.filter((one) => one?.type !== "null");
-		let inner;
-		if (typeof $ref === "string") inner = referred(root, $ref);
-		else if (list(allOf).length === 1) inner = allOf[0];
-		else if (others.length === 1 && choices.length <= 2) inner = others[0];
-		else {
-			const types = list(found.type).filter((type) => type !== "null");
-			return types.length === 1 ? { ...found, type: types[0] } : found;
-		}
-		if (!isObject(inner)) return {};
-		found = { ...inner, ...rest };
-	}
-	return {};
-}
 
 /** Alternatives that a list offers: pairs of a text and a value. */
 function choicesOf(schema) {
@@ -225,7 +180,7 @@ const BUILDERS = {
 			if (items.length >= most || context.left <= 0) return undefined;
 			context.left -= 1;
 			const at = items.length;
-			const field = build(inner, { name: `${place.name} ${at + 1}`, pointer: step(pointer, at), required: true, depth: depth + 1, context, secret: secret || isSecret(place.name, inner), given });
+			const field = build(inner, { name: `${place.name} ${at + 1}`, pointer: step(pointer, at), required: true, depth: depth + 1, context, secret: secret || isSecret(place.name, inner, context.root), given });
 			const item = { field, row: e("li", field.element, h("button.quiet", { type: "button", "aria-label": `Remove ${place.name} ${at + 1}`, onclick: () => {
 				items.splice(items.indexOf(item), 1);
 				item.row.remove();
@@ -263,7 +218,7 @@ function missing({ required, name }, input) {
 
 function build(given, place) {
 	const schema = resolved(given, place.context.root);
-	const secret = place.secret || isSecret(place.name, schema);
+	const secret = place.secret || isSecret(place.name, [given, schema], place.context.root);
 	let kind = kindOf(schema);
 	if ((kind === "object" && place.depth > DEEPEST) || (kind === "array" && place.depth > DEEPEST)) kind = "json";
 	if (secret && kind === "choice") kind = schema.type === "string" || schema.type === undefined ? "string" : "json";
@@ -316,18 +271,4 @@ export function schemaForm(schema, name, given, required = true) {
 		/** Shows what the registry says of places of the value. */
 		refuse: (errors) => mark(errors.map(({ pointer, description }) => ({ text: pointer ? `${pointer.slice(1)}: ${description}` : description, input: nearest(pointer) }))),
 	};
-}
-
-/** A value without what nobody else should read, so that it can be stored. */
-export function withoutSecrets(value, schema, root = schema, name = "") {
-	const known = resolved(schema ?? {}, root);
-	if (isSecret(name, known)) return undefined;
-	if (Array.isArray(value)) return value.map((one) => withoutSecrets(one, known.items, root, name)).filter((one) => one !== undefined);
-	if (!isObject(value)) return value;
-	const kept = {};
-	for (const [member, one] of Object.entries(value)) {
-		const safe = withoutSecrets(one, own(known.properties, member), root, member);
-		if (safe !== undefined) put(kept, member, safe);
-	}
-	return kept;
 }
