@@ -75,9 +75,12 @@ await run({
     await shows(page, ".report", "valid");
     assert.ok(!(await page.$eval("main button.primary", (one) => one.checkVisibility())), "readers can register");
     await shows(page, "main [role=note]", "readers may read");
+    // It is theirs now, and nobody else's.
     await page.evaluate(() => document.querySelector("main [role=note] button").click());
     await signIn(page, keys.register);
-    await is(text);
+    await shows(page, ".who", "weather-team");
+    await is("");
+    await write(page, text);
     await shows(page, ".outcome", "Creates Typed before");
     await click(page, ".who button");
     await until(page, () => document.querySelector("#document")?.value === "" && document.querySelector("main [role=note]"));
@@ -87,6 +90,66 @@ await run({
     await click(page, "main button.primary:not(:disabled)");
     await shows(page, ".outcome", "Registered Typed before");
     assert.ok(await isTaken(keys.register, "GET", "/things/urn:example:typed"));
+    await page.close();
+  },
+
+  async "what an owner typed anywhere is not seen by the next one in the tab, also what was typed before signing in"() {
+    const input = { type: "object", properties: { message: { type: "string" } }, required: ["message"] };
+    const other = "urn:example:agents:parrot";
+    assert.ok(await isTaken(keys.register, "PUT", `/things/${other}`, agent(other, "Parrot", { actions: { say: { input, forms: [{ href: "https://192.0.2.1/say" }] } } })));
+    const places = { "#/add": "#document", [`#/add?edit=${encodeURIComponent(other)}`]: "#document", [`#/agent/${encodeURIComponent(other)}?open=call`]: "form.action textarea" };
+    const page = await open(`${url}/#/status`);
+    const goTo = async (hash) => {
+      await page.evaluate((hash) => (location.hash = hash), hash);
+      await page.waitForSelector(places[hash]);
+      await settled(page, hash);
+    };
+    const type = async (hash, text) => {
+      await goTo(hash);
+      await page.$eval(places[hash], (area, text) => {
+        area.value = text;
+        area.dispatchEvent(new Event("input", { bubbles: true }));
+      }, text);
+    };
+    const seen = async () => {
+      const found = [];
+      for (const [hash, selector] of Object.entries(places)) {
+        await goTo(hash);
+        found.push(await page.$eval(selector, (area) => area.value));
+      }
+      await page.evaluate(() => (location.hash = "#/status"));
+      await page.waitForSelector("view-status");
+      return found.join(" | ");
+    };
+    const change = async (key, name) => {
+      if (await page.$eval(".who button", (one) => one.textContent === "Sign out")) await click(page, ".who button");
+      if (!key) return;
+      await shows(page, ".who button", "Sign in");
+      if (!(await page.$("dialog[open]"))) await click(page, ".who button");
+      await signIn(page, key);
+      await shows(page, ".who", name);
+    };
+    await page.waitForSelector("dialog[open] #key");
+    await page.keyboard.press("Escape");
+    await type("#/add", "typed by a visitor");
+    await page.evaluate(() => (location.hash = "#/status"));
+    await page.waitForSelector("view-status");
+    // The view with the draft isn't opened by the first who signs in.
+    await change(keys.register, "weather-team");
+    await change(keys.other, "others");
+    assert.ok(!(await seen()).includes("visitor"), "others see what was typed before weather-team signed in");
+    await change(keys.register, "weather-team");
+    assert.ok((await seen()).includes("typed by a visitor"), "it is lost");
+    for (const hash of Object.keys(places)) await type(hash, `typed by weather-team in ${hash}`);
+    await change(keys.other, "others");
+    assert.ok(!(await seen()).includes("typed by weather-team"));
+    await change();
+    await page.waitForSelector(".who button");
+    await goTo("#/add");
+    assert.equal(await page.$eval("#document", (area) => area.value), "");
+    await change(keys.register, "weather-team");
+    const again = await seen();
+    for (const hash of Object.keys(places)) assert.ok(again.includes(`typed by weather-team in ${hash}`), again);
     await page.close();
   },
 

@@ -2,6 +2,7 @@
 
 import { forget, key, refusals, self } from "./api.js";
 import { announce, dim, e, failure, h, refill } from "./dom.js";
+import { adopt } from "./drafts.js";
 
 const place = document.querySelector("[data-who]");
 let changed;
@@ -35,6 +36,7 @@ async function draw() {
 	document.querySelector("[data-admin]").hidden = demo || access?.role !== "admin";
 	if (demo) return refill(place, dim("Demo: nothing is kept"));
 	if (!access?.authentication) return refill(place);
+	adopt(access.owner);
 	// A key that is no longer valid isn't kept.
 	if (!access.owner && key.value) key.forget();
 	if (key.stays && !mayStay(access)) key.leave();

@@ -1,6 +1,6 @@
 // A conversation with an agent, through the registry, which stores nothing of it: the tab keeps it.
 
-import { conversation as path, events, self } from "./api.js";
+import { conversation as path, events } from "./api.js";
 import { answerOf, explained, turn } from "./answer.js";
 import { announce, e, failure, h, refill } from "./dom.js";
 import { draftOf } from "./drafts.js";
@@ -61,8 +61,7 @@ export function chat(id, { actions = [], several = false, action, conversation, 
 	const fresh = conversation === undefined;
 	const [field, choice] = [`say-${action ?? ""}`, `talk-action-${action ?? ""}`].map((name) => name.replace(/-$/, ""));
 	const draft = draftOf(`talk ${id}${fresh ? "" : ` ${action}`}`);
-	// Whoever signs in next in this tab doesn't see it.
-	const kept = self().then(({ access }) => access.owner ?? "", () => "").then((owner) => draftOf(`conversation ${owner} ${id}`));
+	const kept = draftOf(`conversation ${id}`);
 	const input = h("textarea", { id: field, rows: 2, required: true, oninput: () => draft.then((draft) => draft.keep(input.value)), onkeydown: (event) => {
 		if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
 		event.preventDefault();
