@@ -60,6 +60,44 @@ await run({
     await page.close();
   },
 
+  async "the focus stays where one works, and a name that is missing is missed"() {
+    const page = await open(`${url}/#/add`, { width: 360, height: 740 });
+    await page.waitForSelector("#agent-name");
+    const focus = () => page.evaluate(() => document.activeElement.className || document.activeElement.id || document.activeElement.localName);
+    await page.type("#agent-name", "Focused");
+    await page.type("#agent-description", "Stays.");
+    await page.waitForSelector("main button.primary:not(:disabled)");
+    await page.focus("main button.primary");
+    await page.keyboard.press("Enter");
+    await shows(page, ".outcome", "Registered Focused");
+    await until(page, () => document.activeElement.matches(".outcome"));
+    await page.keyboard.press("Tab");
+    assert.ok(await page.evaluate(() => document.activeElement.matches(".outcome a")), await focus());
+    await page.keyboard.press("Enter");
+    await shows(page, "h1", "Focused");
+    const id = await page.evaluate(() => decodeURIComponent(location.hash.slice("#/agent/".length)));
+    await page.evaluate((id) => (location.hash = `#/add?edit=${encodeURIComponent(id)}`), id);
+    await until(page, () => document.querySelector("#agent-description")?.value === "Stays." && !document.querySelector("view-add").inert);
+    await page.type("#agent-description", " Here.");
+    await page.waitForSelector("main button.primary:not(:disabled)");
+    await page.focus("main button.primary");
+    await page.keyboard.press("Enter");
+    await shows(page, ".outcome", "Saved");
+    await until(page, () => document.activeElement.matches(".outcome"));
+    await call("DELETE", `/things/${encodeURIComponent(id)}`);
+    await page.evaluate(() => (location.hash = "#/add"));
+    await until(page, () => document.querySelector("h1")?.textContent === "Add an agent" && document.querySelector("#agent-name").value === "");
+    // With an empty editor the button isn't below it.
+    const [button, height] = await page.evaluate(() => [document.querySelector("main button.primary").getBoundingClientRect().top + scrollY, document.querySelector(".editor").clientHeight]);
+    assert.ok(height < 200, `the empty editor is ${height} high, and the button at ${button}`);
+    await page.type("#agent-name", "X");
+    await page.keyboard.press("Backspace");
+    await shows(page, ".report", "title");
+    await shows(page, ".report", "invalid");
+    assert.ok(await page.$eval("main button.primary", (one) => one.disabled));
+    await page.close();
+  },
+
   async "every example is registered without a warning, and its agent has an action"() {
     const page = await open(`${url}/#/add`);
     await until(page, () => document.querySelectorAll("#example option").length > 0);

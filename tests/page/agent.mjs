@@ -39,6 +39,74 @@ await run({
     await page.close();
   },
 
+  async "an agent that asks for a credential is called by commands, and why is said"() {
+    const forms = (more) => [{ href: "https://192.0.2.1/ask", contentType: "application/json", ...more }];
+    const schemes = { key: { scheme: "apikey", in: "header", name: "X-Key" }, none: { scheme: "nosec" }, both: { scheme: "combo", allOf: ["key", "none"] }, either: { scheme: "combo", oneOf: ["key", "none"] } };
+    const input = { type: "object", properties: { message: { type: "string" } }, required: ["message"] };
+    const actions = { plain: { input, forms: forms() }, combined: { input, forms: forms({ security: "both" }) }, open: { input, forms: forms({ security: "none" }) }, choice: { input, forms: forms({ security: ["either"] }) } };
+    await call("PUT", "/things/urn:example:guarded", agent("urn:example:guarded", "Guarded", { actions, securityDefinitions: schemes, security: "key" }));
+    const page = await open(`${url}/#/agent/urn%3Aexample%3Aguarded?open=talk`);
+    await page.waitForSelector("#talk-action");
+    assert.deepEqual(await all(page, "#talk-action option"), ["open", "choice"]);
+    await page.evaluate(() => document.querySelectorAll("[data-part=call]").forEach((one) => (one.open = true)));
+    await until(page, () => document.querySelectorAll("form.action").length === 4);
+    assert.deepEqual(await page.$$eval("form.action", (all) => all.map((one) => Boolean(one.querySelector("button.primary")))), [false, false, true, true]);
+    await shows(page, "form.action", "The agent asks for a credential");
+    await shows(page, "form.action .code pre", "X-Key: <key>");
+    const { actions: { plain, combined } } = { actions };
+    await call("PUT", "/things/urn:example:shut", agent("urn:example:shut", "Shut", { actions: { plain, combined }, securityDefinitions: schemes, security: "key" }));
+    await page.goto(`${url}/#/agent/urn%3Aexample%3Ashut`);
+    await shows(page, "nav.parts", "Registration");
+    assert.ok(!(await all(page, "nav.parts a")).includes("Talk"));
+    await page.close();
+  },
+
+  async "texts without an end are cut, and what was noticed is said once"() {
+    const long = "endless ".repeat(12_500);
+    const id = "urn:example:endless";
+    await call("PUT", `/things/${id}`, agent(id, long, { description: `${long}\u202e${"\u202e".repeat(30)}`, "schema:keywords": [long], "lmos:capabilities": Array.from({ length: 12 }, (_, at) => ({ id: `c${at}`, name: `C \u202e${at}`, description: "\u202ereversed" })), actions: { ask: { title: long, description: long, forms: [{ href: "https://192.0.2.1/ask" }] } } }));
+    const page = await open(`${url}/#/agent/${encodeURIComponent(id)}`);
+    await shows(page, "h1", "endless");
+    assert.ok((await page.title()).length < 300, "its title is the whole text");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollHeight) < 6000, "it goes on for ever");
+    while (!(await (await call("GET", `/things/${id}`)).json()).registration["agentdex:flags"]?.length) await call("GET", "/search?limit=0&consistent=true");
+    for (const hash of [`#/agent/${encodeURIComponent(id)}`, "#/live", `#/?q=${encodeURIComponent(`id:"${id}"`)}`]) {
+      await page.goto(`${url}/${hash}`);
+      await page.reload();
+      await shows(page, "main", "endless");
+      const badges = await all(page, ".hit .badge.bad, .badges .badge.bad");
+      assert.ok(badges.length > 0 || hash === "#/live");
+      assert.equal(new Set(badges.map((one) => one.replace(/ ×.*/, ""))).size, badges.length, badges.join());
+      assert.ok(await page.evaluate(() => document.documentElement.scrollHeight) < 8000, hash);
+    }
+    await call("DELETE", `/things/${id}`);
+    await page.close();
+  },
+
+  async "that a description has changed is in sight wherever one reads"() {
+    await call("PUT", "/things/urn:example:read", agent("urn:example:read", "Read", { actions: Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`act${at}`, { description: "Does it.", forms: [{ href: "https://192.0.2.1/x" }] }])) }));
+    const page = await open(`${url}/#/agent/urn%3Aexample%3Aread`);
+    await shows(page, "[data-pulse]", "live");
+    await page.waitForSelector(".operations button");
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await call("PATCH", "/things/urn:example:read", { description: "Anew." }, "application/merge-patch+json");
+    await shows(page, ".stale:not([hidden])", "has changed");
+    const top = await page.$eval(".stale", (one) => one.getBoundingClientRect().top);
+    assert.ok(top >= 0 && top < 800, `at ${top}`);
+    await page.focus(".stale button");
+    await page.keyboard.press("Enter");
+    await shows(page, ".lead", "Anew.");
+    assert.notEqual(await page.evaluate(() => document.activeElement.localName), "body");
+    const small = await page.$$eval("nav.parts a", (all) => all.map((one) => one.getBoundingClientRect().height).filter((height) => height < 24));
+    assert.deepEqual(small, []);
+    await shows(page, ".fold", "Raw JSON");
+    await page.evaluate(() => (location.hash = "#/agent/urn%3Aexample%3Aread?open=json"));
+    await page.waitForSelector(".code pre .name");
+    const colors = await page.evaluate(() => [".name", ".text"].map((one) => getComputedStyle(document.querySelector(`.code pre ${one}`)).color));
+    assert.notEqual(colors[0], colors[1]);
+    await page.close();
+  },
+
   async "times go on while they are looked at"() {
     const page = await open(`${url}/#/agent/urn%3Aexample%3Aplain`);
     await page.waitForSelector(".facts time");

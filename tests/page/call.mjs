@@ -215,7 +215,19 @@ await run({
     await press(slow, "Call");
     await until(page, () => [...document.querySelectorAll("button")].some((one) => one.textContent === "Cancel" && !one.hidden));
     while (!held.size) await new Promise((resolve) => setTimeout(resolve, 20));
-    await press(slow, "Cancel");
+    // The focus is where one works, also while and after it waits.
+    const button = (text) => slow.evaluateHandle((form, text) => [...form.querySelectorAll("button")].find((one) => one.textContent === text), text);
+    const has = (button) => button.evaluate((one) => document.activeElement === one);
+    const [again, cancel] = [await button("Call"), await button("Cancel")];
+    await cancel.focus();
+    await page.keyboard.press("Enter");
+    await saysIn(page, slow, "canceled");
+    assert.ok(await has(again), "the focus is lost after Cancel");
+    await page.keyboard.press("Enter");
+    while (!held.size) await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.ok(await has(again), "the focus is lost after Call");
+    await cancel.focus();
+    await page.keyboard.press("Enter");
     await saysIn(page, slow, "canceled");
     while (held.size) await new Promise((resolve) => setTimeout(resolve, 20));
     // Whoever leaves the page cancels too.
@@ -241,7 +253,7 @@ await run({
       wide: { type: "object", required: ["a", "b"], properties: { a: { $ref: "#/$defs/x" }, b: { $ref: "#/$defs/x" } }, $defs: { x: { type: "object", required: ["a", "b", "c"], properties: { a: { $ref: "#/$defs/x" }, b: { $ref: "#/$defs/x" }, c: { $ref: "#/$defs/x" } } } } },
       deep: nested(20),
       items: { type: "array", minItems: 1_000_000_000, items: { type: "array", minItems: 1_000_000_000, items: { type: "string" } } },
-      names: { type: "object", properties: JSON.parse('{"__proto__": {"type": "string"}, "constructor": {"type": "string"}, "<b>x</b>": {"type": "string", "default": "<i>y</i>"}, "": {"type": "string"}, "\\u202Ereversed": {"type": "string", "pattern": "(a+)+$", "default": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}}') },
+      names: { type: "object", properties: JSON.parse('{"__proto__": {"type": "string"}, "constructor": {"type": "string"}, "<b>x</b>": {"type": "string", "default": "<i>y</i>"}, "": {"type": "string"}, "\\u202Ereversed": {"type": "string", "pattern": "(a+)+$", "default": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}, "turned": {"type": "string", "default": "\\u202Ednuora"}}') },
       wrong: { type: "text", properties: { a: 1 }, required: "a", enum: "b", items: [] },
       none: { type: "object", properties: { a: { type: "string", minLength: -5, maxLength: "x", enum: [] }, b: { type: [], enum: [null, { a: 1 }] } } },
       literal: { const: { fixed: true } },
@@ -268,6 +280,7 @@ await run({
       assert.equal(await form.evaluate((form) => form.querySelectorAll("form.action b, form.action i").length), 0);
       await press(form, "Write JSON instead");
       await press(form, "Use the form");
+      if (name === "names") assert.ok((await form.evaluate((form) => form.textContent)).includes("With hidden characters: ‹U+202E›"), "it is shown reversed");
       if (name === "many") {
         const rest = (await all(page, "form.action label")).find((text) => text.startsWith("Other members"));
         assert.ok(rest, "no field for the rest");

@@ -2,9 +2,9 @@
 
 import { conversation, events, exactly } from "./api.js";
 import { answerOf, explained, jsonOf, turn } from "./answer.js";
-import { agentdexCall, command } from "./call.js";
+import { agentdexCall, command, needsCredential } from "./call.js";
 import { chat, needsConfirmation, takesMessages } from "./chat.js";
-import { announce, copyable, dim, e, failure, fold, h, refill } from "./dom.js";
+import { announce, copyable, dim, e, failure, focusOn, fold, h, message, refill, stopButton } from "./dom.js";
 import { draftOf } from "./drafts.js";
 import { schemaForm } from "./form.js";
 import { isObject, list, sample } from "./schema.js";
@@ -23,8 +23,8 @@ export function inputSchema(action, td) {
 }
 
 // `left` is aborted when the page of the agent is left.
-/** The form of an action; `offered` is true where the registry calls agents for whoever looks at it. */
-export async function actionForm({ td, id, name, action, offered, left }) {
+/** The form of an action; `obstacle` says why the registry can't call agents for whoever looks at it. */
+export async function actionForm({ td, id, name, action, obstacle, left }) {
 	const declared = takesMessages(action) ? undefined : inputSchema(action, td);
 	// An agent that declares no input takes a message.
 	const schema = declared ?? { title: "Message", description: "Text or JSON; can be left empty." };
@@ -81,7 +81,7 @@ export async function actionForm({ td, id, name, action, offered, left }) {
 		const took = () => `${Math.round(performance.now() - started).toLocaleString("en")} ms`;
 		calling = new AbortController();
 		const { signal } = calling;
-		button.disabled = true;
+		stopButton(button, true);
 		cancel.hidden = false;
 		const state = e("p.dim", "Waiting for the answer…");
 		refill(outcome, state);
@@ -101,7 +101,8 @@ export async function actionForm({ td, id, name, action, offered, left }) {
 			}
 		}
 		calling = undefined;
-		button.disabled = false;
+		stopButton(button, false);
+		if (document.activeElement === cancel) focusOn(button);
 		cancel.hidden = true;
 	};
 	/** The conversation that a question is answered in. */
@@ -110,8 +111,9 @@ export async function actionForm({ td, id, name, action, offered, left }) {
 	const button = h("button.primary", {}, "Call");
 	const cancel = h("button", { type: "button", hidden: true, onclick: () => calling?.abort() }, "Cancel");
 	left.addEventListener("abort", () => calling?.abort());
-	const why = needsConfirmation(action) ? "This action asks its user for confirmation, so it is called from the command line." : "This registry doesn't call agents for you. Fill in the form, and copy the command.";
-	const mayCall = offered && !needsConfirmation(action);
+	const why = needsConfirmation(action) ? "This action asks its user for confirmation, so it is called from the command line."
+		: needsCredential(action, td) ? "The agent asks for a credential, and the registry sends none. Fill in the form, and call it yourself with one of the commands." : obstacle;
+	const mayCall = !why;
 	const shown = fold("Commands", () => (showCommands(), commands), !mayCall);
 	const element = h("form.action", { novalidate: true, "aria-label": `Call ${title}`, onsubmit: (event) => {
 		event.preventDefault();
@@ -121,7 +123,7 @@ export async function actionForm({ td, id, name, action, offered, left }) {
 		const value = read(true)?.value;
 		if (value !== undefined) draft.keep(withoutSecrets(value, schema) ?? null);
 		if (shown.open) showCommands();
-	} }, fields, mayCall ? e(".bar", button, cancel, swap) : [e("p.dim", why), e(".bar", swap)], shown);
+	} }, fields, mayCall ? e(".bar", button, cancel, swap) : [e("p.dim", message(why)), e(".bar", swap)], shown);
 	showForm(draft.value ?? undefined);
 	// A conversation has a form of its own, which can't be in this one.
 	return e("div", element, outcome);

@@ -4,7 +4,7 @@ import { exactly, edited, get, may, relative, request, self, send, thing, versio
 import { signIn } from "./access.js";
 import { detailsForm } from "./compose.js";
 import { abilities, header } from "./description.js";
-import { announce, ask, e, failure, h, into, message, plural, refill } from "./dom.js";
+import { announce, ask, e, failure, focusOn, h, into, message, plural, refill, stopButton } from "./dom.js";
 import { draftOf } from "./drafts.js";
 import { changes, fate, losses, origin, present, told, wouldDrop, write } from "./effects.js";
 import { EXAMPLES } from "./examples.js";
@@ -20,7 +20,7 @@ const isOfDocument = ({ status }) => [400, 413, 415, 422].includes(status);
 class AddView extends HTMLElement {
 	connectedCallback() {
 		const field = (id, more) => h("input.long", { id, autocomplete: "off", oninput: () => this.typed(), ...more });
-		this.text = h("textarea", { id: "document", rows: "22", spellcheck: "false", autocomplete: "off", wrap: "off", "aria-describedby": "document-help", oninput: () => this.typed(), onscroll: () => (this.gutter.scrollTop = this.text.scrollTop) });
+		this.text = h("textarea", { id: "document", rows: "22", placeholder: "{ … }", spellcheck: "false", autocomplete: "off", wrap: "off", "aria-describedby": "document-help", oninput: () => this.typed(), onscroll: () => (this.gutter.scrollTop = this.text.scrollTop) });
 		this.gutter = h("pre.gutter", { "aria-hidden": "true" }, "1");
 		this.notes = e("div");
 		this.stale = h(".stale", { role: "status" });
@@ -118,7 +118,7 @@ class AddView extends HTMLElement {
 		const mayOthers = await may("register");
 		const why = access.readOnly ? "This registry is read-only. What you paste here is only checked."
 			: mayOthers ? [e("strong.t", this.edited), " belongs to ", owner ? e("strong.t", owner) : "the admins", ": only owners and admins can change an agent."]
-				: [access.owner ? [e("strong.t", access.owner), " may read and check documents, but not register them"] : "Registering needs an API key", ": one with the role ", e("code", "register"), "."];
+				: [access.owner ? [e("strong.t", access.owner), " may read and check documents. "] : "", "Registering takes an API key with the role ", e("code", "register"), "."];
 		refill(this.notes, h("div", { class: "note", role: "note" }, why, " ", access.readOnly ? "" : h("button.quiet", { type: "button", onclick: signIn }, access.owner ? "Sign in with another key" : "Sign in")));
 	}
 
@@ -272,7 +272,7 @@ class AddView extends HTMLElement {
 				this.typed();
 			};
 			const [id, value] = [`option-${name}`, this.options[name]];
-			const label = h("label", { for: id }, e("code", name), ` ${help}`);
+			const label = h("label", { for: id }, e("code", name), " ", message(help));
 			if (kind === "flag") return e(".option", h("input", { id, type: "checkbox", checked: value === "true", onchange: change }), label);
 			return e(".field", label, kind === "choice"
 				? h("select", { id, onchange: change }, choices.map((word) => h("option", { value: word, selected: word === value }, word)))
@@ -397,13 +397,16 @@ class AddView extends HTMLElement {
 		const lost = effects.filter(({ id, effect }) => (effect === "updated" || effect === "removed") && id !== this.edited);
 		const titleOf = ({ id }) => e("strong.t", there.get(id)?.td.title ?? id);
 		if (lost.length && !(await ask(e("p", "Replace ", lost.length > 1 ? plural(lost.length, "agent") : titleOf(lost[0]), "? The current content is removed from the registry."), lost.length > 1 ? "Replace them" : "Replace it", "Keep the current version", "danger"))) return;
-		this.button.disabled = this.saving = true;
+		if (this.saving) return;
+		this.saving = true;
+		stopButton(this.button, true);
 		const tag = target.id === this.edited ? this.tag : there.get(target.id)?.tag;
 		try {
 			const done = await write(target, { isNew: !there.size, conditions: tag ? { "if-match": tag } : { "if-none-match": "*" } });
 			this.done(done, target, things, there);
+			if (document.activeElement === this.button) focusOn(this.outcome);
+			this.button.disabled = true;
 		} catch (error) {
-			this.button.disabled = false;
 			if (wouldDrop(error)) return await (target.body.url ? this.fetched() : this.check());
 			if (error.status !== 412 && error.document?.code !== "already-exists") return refill(this.outcome, failure(error));
 			if (target.id === this.edited) return await this.merge();
@@ -411,6 +414,7 @@ class AddView extends HTMLElement {
 			this.outcome.prepend(e("p.note", "Nothing was written, because somebody else made changes first. Registering would now do this:"));
 		} finally {
 			this.saving = false;
+			stopButton(this.button, false);
 		}
 	}
 

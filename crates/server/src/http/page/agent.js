@@ -1,9 +1,9 @@
 // The page of an agent: what it can do, how it is called, what it is made of, and what became of it.
 
 import { edited, enc, exactly, get, href, may, request, self, send, thing } from "./api.js";
-import { inWords } from "./call.js";
+import { inWords, needsCredential } from "./call.js";
 import { abilities, attributed, header, sourceOf, texts, titleOf } from "./description.js";
-import { announce, ask, copyable, dim, e, fold, h, into, link, moment, refill, shown, who } from "./dom.js";
+import { announce, ask, copyable, cut, dim, e, fold, h, into, link, message, moment, refill, shown, who } from "./dom.js";
 import { diff, versions } from "./difference.js";
 import { feed } from "./live.js";
 import { isObject, list } from "./schema.js";
@@ -50,10 +50,10 @@ class AgentView extends HTMLElement {
 			} catch (error) {
 				this.td = undefined;
 				if (error.status !== 404) throw error;
-				return [e("h1", "No such agent"), e("p.id.t", this.key), e("p", "It was removed, has expired, or was never registered."),
+				return [e("h1", "No such agent"), e("p.id.t", cut(this.key, 500)), e("p", "It was removed, has expired, or was never registered."),
 					fold("Its history", () => history(this.key)), e("p", h("a", { href: "#/" }, "Find agents"))];
 			}
-			document.title = `${shown(titleOf(this.td))} · agentdex`;
+			document.title = `${shown(cut(titleOf(this.td)))} · agentdex`;
 			return this.draw(this.td);
 		});
 		this.reveal(this.parameters.get("open"));
@@ -76,14 +76,14 @@ class AgentView extends HTMLElement {
 		this.stale = h("p.note.stale", { role: "status", hidden: true }, "Its description has changed. ",
 			h("button.quiet", { onclick: () => this.load() }, "Show the current version"));
 		const part = (name, title, load) => attributed(fold(title, load), name);
-		const calls = Promise.all([self(), may("register")]).then(([{ links }, may]) => Boolean(may && links.conversation), () => false);
+		const obstacle = obstacleTo();
 		const talk = e(".talk");
 		const parts = h("nav.parts", { "aria-label": "Parts of this page" });
-		this.offer(td, id, parts, talk, { calls, left });
+		this.offer(td, id, parts, talk, { obstacle, left });
 		return [
 			header(td, id), parts, this.stale,
 			isFlow(td) ? drawing(id, td) : "",
-			abilities(td, { id, calls, left }),
+			abilities(td, { id, obstacle, left }),
 			security(td),
 			links(td),
 			talk,
@@ -96,10 +96,10 @@ class AgentView extends HTMLElement {
 	}
 
 	/** Links to what can be done here, as far as it can be done by whoever looks at the page. */
-	async offer(td, id, parts, talk, { calls, left }) {
+	async offer(td, id, parts, talk, { obstacle, left }) {
 		const { textActions } = await import("./chat.js");
-		const actions = textActions(td);
-		const talks = (await calls) && actions.length > 0;
+		const actions = textActions(td).filter(([name]) => !needsCredential(td.actions[name], td));
+		const talks = !(await obstacle) && actions.length > 0;
 		if (talks) {
 			refill(talk, attributed(fold("Talk with it", async () => (await import("./chat.js")).chat(id, { actions, several: Object.keys(td.actions).length > 1, left })), "talk"));
 		}
@@ -157,7 +157,7 @@ class AgentView extends HTMLElement {
 			announce("Removed");
 			location.hash = "#/";
 		});
-		const sure = async () => (await ask(e("p", "Remove ", e("strong.t", titleOf(td)), " from the registry?"), "Remove it", "Keep it", "danger")) && removed();
+		const sure = async () => (await ask(e("p", "Remove ", e("strong.t", cut(titleOf(td))), " from the registry?"), "Remove it", "Keep it", "danger")) && removed();
 		Promise.all([access, mine]).then(([access, mine]) => {
 			if (mine) refill(actions, h("button.quiet", { onclick: sure }, "Remove…"));
 			return this.sight(sight, access, mine, id, attempt);
@@ -166,6 +166,17 @@ class AgentView extends HTMLElement {
 	}
 }
 customElements.define("view-agent", AgentView);
+
+/** Why whoever looks at the page can't call agents from it; nothing if they can. */
+async function obstacleTo() {
+	try {
+		const [{ links }, mayCall] = await Promise.all([self(), may("register")]);
+		if (!links.conversation) return "This registry doesn't call agents for you. Fill the form in, and copy the command.";
+		return mayCall ? "" : "Calling agents from this page takes an API key with the role `register`. Fill the form in, and copy the command.";
+	} catch (error) {
+		return error.message;
+	}
+}
 
 const isFlow = (td) => texts(td["@type"]).some((type) => /(^|:)Flow$/.test(type));
 
@@ -228,7 +239,7 @@ function accessDiff(before = {}, after = {}) {
 async function related(id) {
 	const { capabilities } = await get(thing(id, "/compatible?limit=5"));
 	const hits = (title, found) => found.length ? [e("h4", title), e("ul.plain", found.map((hit) => e("li",
-		who(hit.id, hit.title), e("span.dim.t", ` ${hit.capability}: ${hit.why}`))))] : "";
+		who(hit.id, hit.title), dim(" ", e("span.t", cut(hit.capability)), ": ", message(hit.why)))))] : "";
 	const found = capabilities.filter((one) => one.takes_output.length || one.gives_input.length);
 	if (!found.length) return e("p.dim", "No other agent accepts the output of this one, or provides its input.");
 	return found.map((one) => e("div", e("h3.t", one.capability), hits("can use its output", one.takes_output), hits("can provide its input", one.gives_input)));

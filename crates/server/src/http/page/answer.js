@@ -1,6 +1,6 @@
 // What an agent answers, as a table and as JSON. An answer has up to 4 MiB: what is drawn of it is bounded.
 
-import { copier, count, dim, e, fold, grid, h, link } from "./dom.js";
+import { colored, copier, count, cut, dim, e, fold, grid, h, link } from "./dom.js";
 import { isObject } from "./schema.js";
 
 const MOST_ROWS = 100;
@@ -8,7 +8,6 @@ const MOST_COLUMNS = 12;
 const LONGEST_CELL = 300;
 const LONGEST_TEXT = 20_000;
 
-const cut = (text, most) => (text.length > most ? `${text.slice(0, most)}…` : text);
 const plain = (value) => typeof value === "string" ? value : JSON.stringify(value) ?? "";
 const cell = (value) => (value === undefined ? "" : e(typeof value === "string" ? "span.t" : "code.t", cut(plain(value), LONGEST_CELL)));
 const more = (shown, all, what) => (all > shown ? e("p.dim", `${count(all - shown)} more ${what}: see the JSON.`) : "");
@@ -35,7 +34,7 @@ export function tableOf(value) {
 export function jsonOf(value) {
 	const text = JSON.stringify(value, null, 2);
 	const url = text.length > LONGEST_TEXT ? URL.createObjectURL(new Blob([text], { type: "application/json" })) : undefined;
-	return e(".code", h("pre", { tabindex: "0", role: "group", "aria-label": "The answer as JSON" }, cut(text, LONGEST_TEXT)),
+	return e(".code", h("pre", { tabindex: "0", role: "group", "aria-label": "The answer as JSON" }, colored(cut(text, LONGEST_TEXT))),
 		e(".bar", copier(() => text, "the answer"), url ? [dim(`${count(text.length)} characters`), h("a", { href: url, download: "answer.json" }, "Save it as a file")] : ""));
 }
 

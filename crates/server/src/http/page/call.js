@@ -24,6 +24,17 @@ const decodeBraces = (url) => url.replaceAll("%7B", "{").replaceAll("%7D", "}");
 /** The names of the security definitions of a form, or of the Thing. */
 const securityOf = (form, td) => list(form.security ?? td.security).filter((name) => typeof name === "string");
 
+/** True for an action that no form calls without a credential. */
+export function needsCredential({ forms }, td) {
+	const isOpen = (name, depth = 0) => {
+		const { scheme, oneOf, allOf } = td.securityDefinitions?.[name] ?? {};
+		if (scheme === "combo" && depth < 3) return oneOf ? list(oneOf).some((one) => isOpen(one, depth + 1)) : list(allOf).every((one) => isOpen(one, depth + 1));
+		return ["nosec", "auto", undefined].includes(scheme);
+	};
+	const all = list(forms).filter((form) => typeof form?.href === "string");
+	return all.length > 0 && !all.some((form) => securityOf(form, td).every((name) => isOpen(name)));
+}
+
 /** A URL with the values of its variables (RFC 6570), as far as they are known. */
 function expanded(url, values) {
 	return url.replace(/\{([?&]?)([\w.,*%-]+)\}/g, (whole, kind, names) => {

@@ -2,7 +2,7 @@
 
 import { conversation as path, events } from "./api.js";
 import { answerOf, explained, turn } from "./answer.js";
-import { announce, e, failure, h, refill } from "./dom.js";
+import { announce, e, failure, h, refill, stopButton } from "./dom.js";
 import { draftOf } from "./drafts.js";
 import { isObject, list } from "./schema.js";
 import { isSecret } from "./secrets.js";
@@ -104,7 +104,7 @@ export function chat(id, { actions = [], several = false, action, conversation, 
 		if (!message || calling) return;
 		calling = new AbortController();
 		const { signal } = calling;
-		button.disabled = true;
+		stopButton(button, true);
 		cancel.hidden = false;
 		refill(problem);
 		announce("Waiting for the answer");
@@ -132,7 +132,7 @@ export function chat(id, { actions = [], several = false, action, conversation, 
 		} finally {
 			state.remove();
 			if (calling?.signal === signal) calling = undefined;
-			button.disabled = Boolean(calling);
+			stopButton(button, Boolean(calling));
 			cancel.hidden = !calling;
 		}
 		input.focus();

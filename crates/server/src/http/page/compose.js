@@ -33,7 +33,7 @@ function read(td) {
 }
 
 const WRITE = {
-	title: (td, value) => ({ ...td, title: value }),
+	title: (td, value) => ({ ...td, title: value || undefined }),
 	description: (td, value) => ({ ...td, description: value || undefined }),
 	capabilities(td, value) {
 		const before = list(td[CAPABILITIES(td)]).filter(isObject);
@@ -100,7 +100,7 @@ export function detailsForm(document, write) {
 	const fields = {
 		title: field("title", "Name", "", h("input", { id: "agent-name", autocomplete: "off" })),
 		description: field("description", "Description", "What it does, in a sentence or two; this is what searches match.", h("textarea", { id: "agent-description", rows: 2 })),
-		capabilities: field("capabilities", "Capabilities", "One per line, such as “Forecast: says what the weather will be”.", h("textarea", { id: "agent-capabilities", rows: 3 })),
+		capabilities: field("capabilities", "Capabilities", "One per line, for example “Forecast: tells what the weather will be”.", h("textarea", { id: "agent-capabilities", rows: 3 })),
 		address: field("address", "Address", "The URL at which it is called.", h("input", { id: "agent-address", type: "url", autocomplete: "off", placeholder: "https://agents.example/weather" })),
 		credentials: field("credentials", "Credentials", "What a caller needs. The registry never stores the credential itself.", h("select", { id: "agent-credentials" }, Object.entries(CREDENTIALS).map(([value, [label]]) => h("option", { value }, label)), options)),
 	};

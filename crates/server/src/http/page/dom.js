@@ -43,16 +43,35 @@ function set(element, attributes) {
 export function fill(element, ...children) {
 	for (const child of children.flat(Infinity)) {
 		if (child === undefined || child === null || child === false) continue;
+		// What is said already as a part of something isn't said again.
+		if (child.role === "alert" && element.closest("[role=alert], [role=status], [aria-live]")) child.removeAttribute("role");
 		element.append(child instanceof Node ? child : shown(child));
 	}
 	return element;
 }
 
-/** Replaces all children. */
+/** Replaces all children. What had the focus and is made anew has it again; what is gone leaves it to the element. */
 export function refill(element, ...children) {
+	const { activeElement: had } = document;
+	const inside = had && had !== element && element.contains(had);
 	element.replaceChildren();
-	return fill(element, ...children);
+	fill(element, ...children);
+	if (inside && !element.contains(had)) focusOn([...element.querySelectorAll("a, button, summary")].find((one) => one.textContent === had.textContent && one.ariaLabel === had.ariaLabel && one.checkVisibility()) ?? element);
+	return element;
 }
+
+/** Gives an element the focus, also one that the keyboard passes over. */
+export function focusOn(element) {
+	if (element.tabIndex < 0) element.tabIndex = -1;
+	element.focus({ preventScroll: true });
+}
+
+/** Stops a button, or lets it go on. Unlike one that is disabled it keeps the focus. */
+export const stopButton = (button, stops) => button.setAttribute("aria-disabled", String(stops));
+export const isStopped = (button) => button.getAttribute("aria-disabled") === "true";
+
+/** A text that is shown as far as it isn't too long for its place. */
+export const cut = (text, most = 200) => (String(text).length > most ? `${String(text).slice(0, most).replace(/[\ud800-\udbff]$/, "")}…` : text);
 
 /** A text with the words between `<b>` and `</b>` marked: the one form of HTML that the API sends. */
 export function marked(html) {
@@ -93,7 +112,11 @@ export function copier(text, name) {
 
 /** Text in a box, with a button that copies it. */
 export const copyable = (text, name) =>
-	e(".code", h("pre", { tabindex: "0", role: "group", "aria-label": name }, text), copier(() => shown(text), name));
+	e(".code", h("pre", { tabindex: "0", role: "group", "aria-label": name }, /^[{[]/.test(text) ? colored(text) : text), copier(() => shown(text), name));
+
+/** JSON with names, texts, and other values in their colors; one that is long stays as it is. */
+export const colored = (text) => (text.length > 60_000 ? text : text.split(/("(?:\\.|[^"\\])*"(?:\s*:)?|-?\b\d[\d.eE+-]*|\b(?:true|false|null)\b)/).map((part, at) =>
+	(at % 2 ? e(part[0] !== '"' ? "span.value" : part.endsWith(":") ? "span.name" : "span.text", part) : part)));
 
 /** Lets screen readers say something. */
 export function announce(text) {
@@ -156,9 +179,6 @@ export const message = (text) => String(text).split(/`([^`]+)`/).map((part, at) 
 export const failure = (error) => h("p.note.bad", { role: "alert" }, message(error.message),
 	error.status === 401 ? [" ", h("button.quiet", { type: "button", onclick: () => refusals.dispatchEvent(new Event("wanted")) }, "Sign in")] : "");
 
-/** Something wide, which is scrolled where it has no room; the keyboard reaches it. */
-export const scrolled = (label, ...content) => h(".scroll", { tabindex: "0", role: "group", "aria-label": label }, content);
-
 /** A table that scrolls where it is wide; the first cell of a row names it. */
 export const grid = (caption, columns, rows, quiet, kind = "") =>
 	h(`.scroll${kind}`, { tabindex: "0", role: "group", "aria-label": caption }, e("table", quiet ? "" : e("caption", caption),
@@ -169,7 +189,7 @@ export const grid = (caption, columns, rows, quiet, kind = "") =>
 export const pair = (name, ...value) => e(".pair", e("dt", name), e("dd", value));
 
 /** A link to the page of an agent. */
-export const who = (id, title) => h("a.t", { href: `#/agent/${encodeURIComponent(id)}` }, typeof title === "string" && title ? title : id);
+export const who = (id, title) => h("a.t", { href: `#/agent/${encodeURIComponent(id)}` }, cut(typeof title === "string" && title ? title : id));
 
 /** The sign of an agent: the first letter of its title, in a color of its own. Pictures of other servers aren't loaded. */
 export function icon(title, id = "") {

@@ -77,7 +77,7 @@ export function told({ effects, things = [], there = new Map() }, when, editing)
 		const td = things.find((one) => one.id === id) ?? things.find((one) => one.id === undefined);
 		const before = there.get(id)?.td;
 		const words = id !== undefined && id === editing && effect === "updated" ? EDITED[when] : (when === "before" ? BEFORE : AFTER)[effect];
-		const title = before?.title ?? td?.title ?? id;
+		const title = before?.title || td?.title || (id ?? "an agent without a name");
 		return e("li", `${words} `, effect === "removed" ? e("strong.t", title) : when === "before" && effect === "created" ? e("strong.t", title) : e("strong", who(id, title)),
 			id === undefined ? dim(" under a new id") : id === title ? "" : dim(` ${id}`));
 	};

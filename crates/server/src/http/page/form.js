@@ -1,7 +1,7 @@
 // A form for a value by its data schema: a field for each member, and JSON for what has no field. Schemas are those of others:
 // the numbers of fields, choices, items, and levels are bounded, and so are chains of references.
 
-import { e, h, refill } from "./dom.js";
+import { cut, e, h, refill, shown } from "./dom.js";
 import { isObject, limits, list } from "./schema.js";
 import { isSecret, own, put, resolved } from "./secrets.js";
 
@@ -227,6 +227,8 @@ function build(given, place) {
 	const whole = { ...place, isGiven, secret, title: place.title ?? (place.depth ? undefined : titleOf(schema)), id: `field-${(ids += 1)}` };
 	const field = BUILDERS[kind](schema, whole, value);
 	if (field.input) place.context.inputs.set(place.pointer, field.input);
+	// A field shows characters as they are, also those that turn the others around.
+	if (typeof value === "string" && shown(value) !== value) field.element.append(h("span.hint.t", {}, "With hidden characters: ", cut(value)));
 	return field;
 }
 

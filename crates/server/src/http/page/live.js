@@ -1,7 +1,7 @@
 // Changes as they happen, by event streams that resume where they were.
 
 import { enc, events, get, live, thing } from "./api.js";
-import { count, dim, e, failure, fold, h, moment, refill, who } from "./dom.js";
+import { count, cut, dim, e, failure, fold, h, moment, refill, who } from "./dom.js";
 
 const KINDS = ["thing_created", "thing_updated", "thing_deleted", "thing_matched", "thing_unmatched"];
 const WORDS = { thing_created: "registered", thing_updated: "changed", thing_deleted: "removed", thing_matched: "now matches", thing_unmatched: "no longer matches" };
@@ -124,10 +124,10 @@ function entry({ kind, data, at, reason, seq, times }, titles) {
 	return e(`li.change.${kind}`,
 		e("span.kind", WORDS[kind] ?? kind),
 		e("span.what",
-			removed ? e("span.t", title) : who(data.id, title),
+			removed ? e("span.t", cut(title)) : who(data.id, title),
 			reason ? dim(` ${reason}`) : "", times > 1 ? dim(` ${count(times)} times`) : "",
-			e("span.id.t", title === data.id ? "" : data.id),
-			kind === "thing_updated" && seq ? fold([times > 1 ? "What changed last" : "What changed", members.length ? dim(`: ${members.slice(0, 6).join(", ")}`) : ""], () => changed(data.id, seq)) : ""),
+			e("span.id.t", title === data.id ? "" : cut(data.id, 500)),
+			kind === "thing_updated" && seq ? fold([times > 1 ? "What changed last" : "What changed", members.length ? dim(`: ${cut(members.slice(0, 6).join(", "))}`) : ""], () => changed(data.id, seq)) : ""),
 		moment(at));
 }
 
