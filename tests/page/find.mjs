@@ -17,6 +17,7 @@ await run({
     assert.ok((await page.evaluate(() => window.shift)) < 0.01, "the layout shifts while it loads");
     const examples = await all(page, ".intro a");
     assert.equal(examples.length, 3, examples.join());
+    for (const example of examples) assert.ok(/^\p{Lu}/u.test(example) && example.split(" ").length >= 3, `in nobody's own words: ${example}`);
     const sorted = [...await titles(page)];
     assert.deepEqual(sorted, [...sorted].sort((a, b) => a.toLowerCase() < b.toLowerCase() ? -1 : 1), "by title where nothing was asked for");
     for (const [at, example] of examples.entries()) {
@@ -78,6 +79,24 @@ await run({
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await until(page, (id) => location.hash === `#/agent/${encodeURIComponent(id)}`, ids[0]);
+    await page.close();
+  },
+
+  async "hits come before the filters for the keyboard"() {
+    const page = await open(`${url}/#/?q=agent`);
+    await page.waitForSelector(".hit");
+    await settled(page);
+    await page.focus("#q");
+    let steps = 0;
+    while (!(await page.evaluate(() => document.activeElement.closest(".hit"))) && steps < 40) {
+      await page.keyboard.press("Tab");
+      steps += 1;
+    }
+    assert.ok(steps <= 6, `${steps} presses of Tab`);
+    const [filters, results] = await page.evaluate(() => [".filters", ".hits"].map((one) => document.querySelector(one).getBoundingClientRect().left));
+    assert.ok(filters < results, "the filters stand at the left");
+    await page.setViewport({ width: 360, height: 740 });
+    await until(page, () => document.querySelector(".filters").getBoundingClientRect().bottom <= document.querySelector(".summary").getBoundingClientRect().top);
     await page.close();
   },
 
@@ -235,6 +254,15 @@ await run({
     await shows(page, ".summary .note", "can't be reached");
     const [width, filters] = await page.evaluate(() => [document.querySelector(".summary .note").clientWidth, document.querySelector(".filters").hidden]);
     assert.ok(filters && width > 600, `${width}, ${filters}`);
+    // Nor is anything offered for results that aren't there.
+    const late = await open(`${url}/#/?q=agent&type=lmos%3AAgent`);
+    await shows(late, ".sorting:not([hidden])", "Sort by");
+    await late.setRequestInterception(true);
+    late.on("request", (request) => (request.url().includes("/search?") ? request.abort() : request.continue()));
+    await late.evaluate(() => (location.hash = "#/?q=agents&type=lmos%3AAgent"));
+    await shows(late, ".summary .note", "can't be reached");
+    assert.ok(await late.evaluate(() => [".sorting", ".chip", ".pager *"].every((one) => !document.querySelector(one)?.checkVisibility())));
+    await late.close();
     await page.close();
   },
 

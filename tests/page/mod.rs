@@ -157,7 +157,12 @@ fn texts_of_agents_stay_texts() {
 
 #[test]
 fn every_view_is_accessible_in_both_themes_and_narrow() {
-    in_browser(include_str!("views.mjs"), &examples(), "");
+    let (registry, locked) = (examples(), authenticating(false));
+    let input = json!({
+        "url": registry.url(""), "shots": env::var("AGENTDEX_PAGE_SHOTS").ok(), "locked": locked.url(""),
+        "admin": key(&locked, Role::Admin, "ops"),
+    });
+    run_browser(&format!("{SHARED}\n{}", include_str!("views.mjs")), &input.to_string());
 }
 
 #[test]

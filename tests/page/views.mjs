@@ -60,6 +60,50 @@ await run({
     await page.close();
   },
 
+  async "administration, numbers, and many agents, also in narrow windows"() {
+    const as = (path, body) => fetch(keys.locked + path, { method: "POST", headers: { authorization: `Bearer ${keys.admin}`, "content-type": "application/json" }, body: JSON.stringify(body) });
+    for (let at = 0; at < 12; at += 1) assert.ok((await as("/keys", { owner: `team-${at}`, role: "read" })).ok);
+    const lines = Array.from({ length: 45 }, (_, at) => JSON.stringify(agent(`urn:example:many:${at}`, `Many ${at}`))).join("\n");
+    await call("POST", "/things/batch", lines, "application/x-ndjson");
+    const page = await open("about:blank");
+    await page.evaluateOnNewDocument((key) => sessionStorage.setItem("agentdex-key", key), keys.admin);
+    const wrong = [];
+    for (const [name, address, selector] of [["admin", `${keys.locked}/#/admin`, "section:nth-of-type(4) button"], ["locked", `${keys.locked}/#/status`, "tbody td"], ["many", `${url}/#/`, ".pager a"], ["status", `${url}/#/status`, "tbody td"], ["metrics", `${url}/#/metrics`, "tbody td"]]) {
+      await page.goto(address);
+      await page.waitForSelector(selector);
+      await until(page, () => !document.querySelector("[aria-busy]"));
+      for (const width of [1280, 400, 360]) {
+        await page.setViewport({ width, height: 740 });
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+        for (const { id, nodes } of violations) wrong.push(`${name}, ${width}: ${id}: ${nodes[0].html} ${nodes[0].failureSummary}`);
+        const seen = await page.evaluate(() => {
+          const inWords = [];
+          for (const one of document.querySelectorAll(".numbers .badge, .numbers th, td > .t, td > code, td > time")) {
+            const text = document.createTreeWalker(one, NodeFilter.SHOW_TEXT).nextNode();
+            for (const word of text?.data.matchAll(/\w+/g) ?? []) {
+              const range = document.createRange();
+              range.setStart(text, word.index);
+              range.setEnd(text, word.index + word[0].length);
+              if (word[0].length < 20 && new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) inWords.push(word[0]);
+            }
+          }
+          const beyond = [...document.querySelectorAll(".samples td")].filter((one) => one.getBoundingClientRect().right > innerWidth).length;
+          return { inWords, beyond, height: document.documentElement.scrollHeight, head: document.querySelector(".top").offsetHeight, sideways: document.documentElement.scrollWidth > innerWidth && [...document.querySelectorAll("main *")].filter((one) => one.getBoundingClientRect().right > innerWidth && !one.closest(".scroll")).slice(0, 3).map((one) => one.outerHTML.slice(0, 200)).join() };
+        });
+        if (seen.inWords.length) wrong.push(`${name}, ${width}: broken in a word: ${seen.inWords.slice(0, 5)}`);
+        if (seen.beyond) wrong.push(`${name}, ${width}: ${seen.beyond} values beyond the edge`);
+        if (seen.sideways) wrong.push(`${name}, ${width}: sideways: ${seen.sideways}`);
+        if (name === "admin" && seen.height > 5000) wrong.push(`${name}, ${width}: ${seen.height} high`);
+        if (seen.head > 112) wrong.push(`${name}, ${width}: a head of ${seen.head}`);
+        if (shots) await page.screenshot({ path: `${shots}/w-${name}-${width}.png` });
+      }
+    }
+    for (let at = 0; at < 45; at += 1) await call("DELETE", `/things/urn:example:many:${at}`);
+    assert.deepEqual(wrong, []);
+    await page.close();
+  },
+
   async "who goes elsewhere has not said yes"() {
     const page = await open(`${url}/#/agent/urn%3Aexample%3Aagents%3Ainvoices`);
     await page.waitForSelector(".operations .bar button");

@@ -1,7 +1,8 @@
 // Finding agents: a search while typing, facets as filters, pages. Everything that is asked for is in the URL.
 
 import { enc, get, href, live, may, self, send } from "./api.js";
-import { announce, ask, copier, count, dim, e, failure, fold, h, icon, into, marked, message, moment, pair, plural, refill, who } from "./dom.js";
+import { flagsOf } from "./flags.js";
+import { announce, ask, copier, count, cut, dim, e, failure, fold, h, icon, into, marked, message, moment, pair, plural, refill, who } from "./dom.js";
 import { feed } from "./live.js";
 
 const LIMIT = 20;
@@ -56,9 +57,10 @@ class FindView extends HTMLElement {
 				e(".box", this.input, h("kbd", { id: "keys", "aria-label": "Press slash to search" }, "/")),
 				this.mode),
 			e(".tools", help(), this.saving()),
-			e(".columns",
-				this.filters,
-				this.results));
+			// Hits come first for the keyboard; the filters stand at their side, or above them.
+			e(".columns.found",
+				this.results,
+				this.filters));
 		this.changed = () => {
 			clearTimeout(this.later);
 			this.later = setTimeout(() => this.search(true), 400);
@@ -180,8 +182,9 @@ class FindView extends HTMLElement {
 		} catch (error) {
 			if (error.name === "AbortError") return;
 			refill(this.summary, failure(error));
-			refill(this.list);
-			refill(this.pager);
+			for (const part of [this.list, this.pager, this.chips, this.tried]) refill(part);
+			delete this.tried.dataset.key;
+			this.sorting.hidden = true;
 			this.filters.hidden = !this.facets.children.length;
 		}
 		this.list.removeAttribute("aria-busy");
@@ -231,7 +234,7 @@ class FindView extends HTMLElement {
 		const on = this.on();
 		const last = Math.max(1, Math.ceil(Math.min(total, DEEPEST) / LIMIT));
 		const beyond = total > 0 && this.page > last;
-		const words = total === 0 ? "No agent matches" : `${plural(total, "agent")}`;
+		const words = total > 0 ? plural(total, "agent") : asked || on.length ? "No agent matches" : "The registry is empty";
 		// One sentence says what was corrected, and leads to it.
 		const corrected = corrections.length ? e("span.note", "No agent has ", corrections.map(({ word }, at) => [at ? " or " : "", `“${word}”`]), ": searched for ",
 			suggestions.length ? this.link({ q: suggestions[0], page: "" }, suggestions[0]) : corrections.map(({ read_as }) => read_as.join(", ")).join("; "), ".") : "";
@@ -266,7 +269,7 @@ class FindView extends HTMLElement {
 	nothing(asked, on) {
 		const plain = asked.replace(/(^|\s)[+-](?=\S)/g, "$1");
 		const needed = asked.match(/(?<=(^|\s)\+)\S+/g) ?? [];
-		if (!asked && !on.length) return e("span.hint", "The registry is empty. ", h("a", { href: "#/add" }, "Add an agent"), ".");
+		if (!asked && !on.length) return e("span.hint", h("a", { href: "#/add" }, "Add an agent"), ", or start the registry with some: ", e("code", "agentdex serve --examples"), ".");
 		return e("span.hint",
 			needed.length ? `Because of the +, only agents with ${needed.map((word) => `“${word}”`).join(" and ")} are found. ` : "",
 			plain !== asked ? [this.link({ q: plain, page: "" }, "Search without + and -"), " "] : "",
@@ -275,10 +278,10 @@ class FindView extends HTMLElement {
 	}
 
 	/** Searches to begin with, where nothing is asked for. */
-	suggest({ facets }) {
+	suggest({ hits }) {
 		if (this.intro.hidden) return;
-		// Capabilities that there are, in words: each of them finds something.
-		const queries = [...new Set((facets.capability ?? []).map(({ value }) => inWords(value)).filter((words) => /^\p{L}[\p{L} ]{3,30}$/u.test(words)))].slice(0, 3);
+		// What the agents here say that they do, as somebody would ask for it: each of them finds something.
+		const queries = [...new Set(hits.flatMap(({ capabilities, description }) => [capabilities.map(({ snippet }) => phraseOf(snippet)).find(Boolean) ?? phraseOf(description)]).filter(Boolean))].slice(0, 3);
 		const key = queries.join("|");
 		if (this.tried.dataset.key === key) return;
 		this.tried.dataset.key = key;
@@ -427,8 +430,16 @@ function reuse(parent, entries, make, show) {
 /** A value of a facet as people know it: `lmos:Agent` is the type Agent. */
 const named = (facet, value) => (facet === "type" ? value.replace(/^lmos:/, "") : value);
 
-/** A name in words: `book-hotel` and `getForecast` as somebody would say it. */
-const inWords = (name) => name.replace(/([\p{Ll}\d])(\p{Lu})/gu, "$1 $2").replace(/[-_./\s]+/g, " ").trim().toLowerCase();
+const LINKING = /^(and|as|at|by|for|from|how|if|in|into|of|on|or|so|than|that|to|what|when|where|which|while|who|with)$/i;
+
+/** The beginning of a sentence that is short and means something by itself: "Sets the temperature". */
+function phraseOf(text) {
+	const [clause] = /^\p{L}[\p{L}\s'’-]*/u.exec(String(text ?? "").replace(/<\/?b>/g, "").slice(0, 200)) ?? [""];
+	const words = clause.trim().split(/\s+/);
+	const isShort = (some) => some.length >= 3 && some.join(" ").length <= 34;
+	const end = words.findIndex((word, at) => at >= 3 && LINKING.test(word));
+	return [words, words.slice(0, end)].find((some) => isShort(some) && !some.slice(0, 3).some((word) => LINKING.test(word)))?.join(" ");
+}
 
 /** A text whose segments that match are marked. */
 const segments = (parts) => parts.map(({ text, match }) => (match ? e("mark", text) : text));
@@ -448,7 +459,7 @@ function hitOf({ id, title }) {
 		const { id, title, description, highlight = {}, version, vendors = [], protocols = [], callable, modified, capabilities, more_capabilities: more, score, bm25, cosine, flags = [] } = hit;
 		const name = title || id;
 		refill(picture, icon(name, id));
-		refill(link, highlight.title ? segments(highlight.title) : name);
+		refill(link, highlight.title ? segments(highlight.title) : cut(name));
 		refill(scores, scored ? e("dl.scores",
 			pair("score", score.toFixed(1)),
 			pair("words", bm25.toFixed(1)),
@@ -460,8 +471,8 @@ function hitOf({ id, title }) {
 			version ? e("span.t", /^\d/.test(version) ? `v${version}` : version) : "",
 			modified ? e("span", "changed ", moment(modified)) : ""].filter(Boolean);
 		refill(rest,
-			e("p.facts", facts, callable && tries ? e("span.badge.good", "can be tried here") : "", flags.map(({ kind }) => e("span.badge.bad", kind))),
-			title ? e("p.id.t", id) : "",
+			e("p.facts", facts, callable && tries ? e("span.badge.good", "can be tried here") : "", flagsOf(flags)),
+			title ? e("p.id.t", cut(id, 500)) : "",
 			description ? e("p.lines.t", highlight.description ? segments(highlight.description) : description) : "",
 			capabilities.length ? h("ul.capabilities", { "aria-label": "Capabilities" }, capabilities.slice(0, 3).map(({ name, snippet }) =>
 				e("li", e("span.name.t", name), snippet && snippet !== name ? e("span.snippet.t", marked(snippet)) : "")),

@@ -35,7 +35,7 @@ class MetricsView extends HTMLElement {
 			const list = e("div");
 			this.draw = (part) => {
 				const some = [...families(text)].filter(([name, { samples }]) => samples.length && name.includes(part.trim()));
-				refill(list, some.length ? some.map(([name, { help, samples }]) => grid(name, [help || "Sample", "Value"], samples.slice(0, 200).map(([sample, value]) => [e("code.t", sample), value]), false, ".members")) : e("p.dim", "No metric has this in its name."));
+				refill(list, some.length ? some.map(([name, { help, samples }]) => grid(name, [help || "Sample", "Value"], samples.slice(0, 200).map(([sample, value]) => [e("code.t", sample), value]), false, ".samples")) : e("p.dim", "No metric has this in its name."));
 			};
 			this.draw(wanted.value);
 			return [list, e("details.fold", e("summary", "As text"), copyable(text, "the metrics"))];
