@@ -20,6 +20,33 @@ await run({
     assert.equal(await link(page), false);
     await page.goto(`${url}/#/admin`);
     await shows(page, "main", "These settings require the role admin.");
+    assert.equal((await page.$$("main input, main select, main section")).length, 0, "forms that can't be used");
+    await click(page, ".who button");
+    await shows(page, "main .note", "You are signed out.");
+    assert.ok(await page.$("main .note button"));
+    await page.evaluate(() => (location.hash = "#/guardian"));
+    await shows(page, ".steps .note button", "Sign in");
+    await page.close();
+  },
+
+  async "a key that is no longer valid is told, at once and after a reload"() {
+    const made = await (await fetch(`${url}/keys`, { method: "POST", headers: { authorization: `Bearer ${keys.admin}`, "content-type": "application/json" }, body: JSON.stringify({ owner: "passing", role: "register" }) })).json();
+    const page = await open(`${url}/#/live`);
+    await enter(page, made.key);
+    await shows(page, ".who", "passing");
+    await shows(page, "[data-pulse]", "live");
+    assert.ok((await fetch(`${url}/keys/${made.id}`, { method: "DELETE", headers: { authorization: `Bearer ${keys.admin}` } })).ok);
+    await shows(page, ".who", "You were signed out");
+    await shows(page, ".who button", "Sign in");
+    assert.ok(!(await text_of(page, ".who")).includes("Sign out"));
+    await page.goto(`${url}/#/?q=x`);
+    await shows(page, ".summary .note", "You are signed out.");
+    const again = await open("about:blank");
+    await again.evaluateOnNewDocument((key) => sessionStorage.getItem("began") ?? (sessionStorage.setItem("agentdex-key", key), sessionStorage.setItem("began", "1")), made.key);
+    await again.goto(`${url}/#/live`);
+    await shows(again, ".who", "You were signed out");
+    await shows(again, ".changes", "signed out");
+    await again.close();
     await page.close();
   },
 
@@ -39,10 +66,15 @@ await run({
     await page.reload();
     await shows(page, "tbody", "new-team");
     assert.ok(!(await page.content()).includes(made), "it is shown again");
-    await press(page, `Revoke the key ${made.split("_")[1]} of new-team`);
+    await page.focus(`[aria-label="Revoke the key ${made.split("_")[1]} of new-team"]`);
+    await page.keyboard.press("Enter");
     await click(page, "dialog[open] button.danger");
-    await until(page, () => ![...document.querySelectorAll("tbody")].some((one) => one.textContent.includes("new-team") && one.textContent.includes("Revoke")));
+    await until(page, () => ![...document.querySelectorAll("tbody")].some((one) => one.textContent.includes("new-team") && one.textContent.includes("Revoke…")));
     assert.equal(await as(made, "/things"), 401);
+    assert.notEqual(await page.evaluate(() => document.activeElement.localName), "body", "the focus is lost");
+    await page.reload();
+    await shows(page, "section:nth-of-type(3) tbody", "Created a key");
+    await shows(page, "section:nth-of-type(3) tbody", "Revoked a key");
     await page.type("#key-owner", "two words");
     await press(page, "Create a key");
     await shows(page, "main .note.bad", "owner");
@@ -68,6 +100,7 @@ await run({
     await shows(page, "tbody", "urn:example:audited59");
     const first = (await all(page, "section:nth-of-type(3) tbody tr")).length;
     assert.ok(first === 50, String(first));
+    assert.deepEqual(await all(page, "thead th:last-child").then((names) => names.filter((name) => !name)), [], "a column without a name");
     await press(page, "Older");
     await shows(page, "tbody", "urn:example:audited0");
     assert.ok(await page.evaluate(() => [...document.querySelectorAll("button")].some((one) => one.textContent === "Newer" && !one.disabled)));

@@ -14,9 +14,11 @@ await run({
     };
     await enter("adx_000000000000_wrong");
     await shows(page, "dialog", "This key is not valid");
+    assert.equal((await page.$$("dialog [role=alert]")).length, 1, "it is said twice");
     await enter(keys.register);
     await shows(page, ".who", "weather-team");
-    await shows(page, ".summary", "The registry is empty");
+    await shows(page, ".summary strong", "The registry is empty");
+    assert.ok(!(await text_of(page, ".summary")).includes("No agent matches"));
     await page.goto(`${url}/#/add`);
     await page.waitForSelector("#document");
     await page.evaluate(() => [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Start from an example").click());

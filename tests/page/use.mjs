@@ -316,8 +316,17 @@ await run({
     assert.ok((await page.$$("svg.graph a")).length >= 1, "steps without links");
     await page.evaluate(() => [...document.querySelectorAll("summary")].find(({ textContent }) => textContent === "Run it").click());
     await shows(page, ".chain .code pre", "agentdex run flow.json --input");
+    assert.ok(!(await text_of(page, ".chain")).includes("`"), "backticks are shown");
     await page.goto(`${url}/#/chains?have=place&want=summary`);
     await shows(page, ".hit", "getForecast");
+    await page.waitForSelector(".hit code");
+    await page.goto(`${url}/#/chains?have=pdf&want=approval&near=1`);
+    await page.waitForSelector(".hit");
+    assert.ok(!(await text_of(page, "section")).includes("`"), "backticks are shown");
+    assert.ok(await page.$eval(".hit h3", (one) => one.clientHeight) < 40, "a letter a line");
+    await page.goto(`${url}/#/agent/urn%3Aexample%3Aagents%3Ainvoices?open=related`);
+    await page.waitForSelector("[data-part=related] li code, [data-part=related] .dim");
+    assert.ok(!(await text_of(page, "[data-part=related]")).includes("`"), "backticks are shown");
 
     await page.goto(`${url}/#/?q=translate`);
     await shows(page, ".hit", "ranslat");

@@ -8,12 +8,14 @@ const place = document.querySelector("[data-who]");
 let changed;
 let dialog;
 let remember = () => {};
+/** Whether somebody was signed out by a key that is no longer valid. */
+let lapsed = false;
 
 /** Shows who looks at the page, and calls a function whenever that is somebody else. */
 export function start(whenChanged) {
 	changed = whenChanged;
 	// It is asked for once: whoever doesn't sign in then finds the button.
-	refusals.addEventListener("refused", () => key.value || dialog || signIn());
+	refusals.addEventListener("refused", () => (key.value ? lapse() : dialog || signIn()));
 	refusals.addEventListener("wanted", signIn);
 	// Somebody signed in or out in another tab.
 	let known = key.value;
@@ -38,17 +40,29 @@ async function draw() {
 	if (!access?.authentication) return refill(place);
 	adopt(access.owner);
 	// A key that is no longer valid isn't kept.
-	if (!access.owner && key.value) key.forget();
+	if (access.owner) lapsed = false;
+	else if (key.value) {
+		lapsed = true;
+		key.forget();
+	}
 	if (key.stays && !mayStay(access)) key.leave();
 	remember();
 	const button = (text, onclick) => h("button.quiet", { type: "button", onclick }, text);
-	refill(place, access.owner ? [e("span.t", access.owner), dim(` ${access.role} `), button("Sign out", signOut)] : button("Sign in", signIn));
+	refill(place, access.owner ? [e("span.t", access.owner), dim(` ${access.role} `), button("Sign out", signOut)] : [lapsed ? h("span", { role: "status" }, "You were signed out: your key has expired or was revoked. ") : "", button("Sign in", signIn)]);
+}
+
+/** Looks whether the key is still valid, once for all requests that are refused together. */
+let lapsing;
+function lapse() {
+	forget();
+	lapsing ??= draw().finally(() => (lapsing = undefined));
 }
 
 /** Whether somebody may stay signed in on a device. */
 const mayStay = ({ role, adminStaysSignedIn }) => role !== "admin" || adminStaysSignedIn === true;
 
 async function signOut() {
+	lapsed = false;
 	key.forget();
 	forget();
 	await draw();
@@ -82,7 +96,7 @@ export async function signIn() {
 	dialog = h("dialog", { "aria-labelledby": "sign-in" });
 	const { access } = await self().catch(() => ({}));
 	const input = h("input", { id: "key", type: "password", autocomplete: "current-password", required: true, placeholder: "adx_…" });
-	const said = h("p", { role: "alert" });
+	const said = e("div");
 	const [stay, choice] = stayChoice(access);
 	dialog.append(h("form", { onsubmit: (event) => { event.preventDefault(); attempt(input, stay, said); } },
 		h("h2", { id: "sign-in" }, "Sign in"),

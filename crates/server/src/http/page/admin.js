@@ -1,12 +1,15 @@
 // Administration: API keys, namespaces, the audit trail, and backups; for the role admin.
 
 import { download, enc, get, key, may, self, send } from "./api.js";
-import { announce, ask, copyable, count, dim, e, failure, grid, h, into, moment, plural, refill, who } from "./dom.js";
+import { announce, ask, copyable, count, cut, dim, e, failure, grid, h, into, moment, plural, refill, stopButton, who } from "./dom.js";
 
 const MOST_ROWS = 200;
 const ENTRIES = 50;
 const DAY = 86_400;
+/** The head of a column of buttons. */
+const action = () => e("span.sr", "Action");
 const WORDS = { thing_created: "Registered", thing_updated: "Changed", thing_deleted: "Removed", denied: "Denied" };
+const REQUESTS = { "POST keys": "Created a key", "DELETE keys": "Revoked a key", "PUT namespaces": "Claimed a namespace", "DELETE namespaces": "Gave up a namespace", "GET backup": "Downloaded a backup" };
 
 /** The id in an API key. */
 const idOf = (text) => text.split("_")[1];
@@ -16,7 +19,12 @@ class AdminView extends HTMLElement {
 		if (this.isBegun) return;
 		this.isBegun = true;
 		refill(this, e("h1", "Administration"));
-		if (!(await may("admin").catch(() => true))) this.append(e("p.note", "These settings require the role admin."));
+		try {
+			// Others see no forms that they can't use.
+			if (!(await may("admin"))) return this.append(await notice());
+		} catch (error) {
+			return this.append(failure(error));
+		}
 		const part = (title, ...content) => {
 			const body = e("div");
 			this.append(e("section", e("h2", title), content, body));
@@ -43,7 +51,7 @@ class AdminView extends HTMLElement {
 		return into(this.keys, async () => {
 			const keys = await get("keys");
 			if (!keys.length) return e("p.dim", "There are none.");
-			return this.table("API keys", ["Owner", "Role", "Id", "Created", "Last used", "Expires", ""], keys.toReversed().map((one) => [
+			return this.table("API keys", ["Owner", "Role", "Id", "Created", "Last used", "Expires", action()], keys.toReversed().map((one) => [
 				e("span.t", one.owner), one.role, e("code.t", one.id), moment(one.created), one.lastUsed ? moment(one.lastUsed) : "never", one.expires ? moment(one.expires) : "never",
 				one.revoking ? e("span.badge.bad", "being revoked") : h("button.quiet", { type: "button", "aria-label": `Revoke the key ${one.id} of ${one.owner}`, onclick: () => this.revoke(one) }, "Revoke…")]));
 		});
@@ -77,7 +85,7 @@ class AdminView extends HTMLElement {
 		return into(this.namespaces, async () => {
 			const all = await get("namespaces");
 			if (!all.length) return e("p.dim", "There are none.");
-			return this.table("Namespaces", ["Name", "Owner", "Members", "Claimed", ""], all.map(({ name, owner, members, created }) => [
+			return this.table("Namespaces", ["Name", "Owner", "Members", "Claimed", action()], all.map(({ name, owner, members, created }) => [
 				e("span.t", name), e("span.t", owner), members.length ? e("span.t", members.slice(0, 20).join(", "), members.length > 20 ? `, and ${members.length - 20} more` : "") : "", moment(created),
 				h("button.quiet", { type: "button", "aria-label": `Give up the namespace ${name}`, onclick: () => this.giveUp(name) }, "Give up…")]));
 		});
@@ -123,9 +131,9 @@ class AdminView extends HTMLElement {
 			const shown = entries.filter(({ number }) => number <= end).reverse();
 			if (!latest || !shown.length && end >= latest) return e("p.dim", "There are no entries. Nothing is recorded unless clients are authenticated.");
 			const to = (name, number, off) => h("button", { type: "button", disabled: off, onclick: () => this.showAudit(number) }, name);
-			return [this.table("Audit trail", ["When", "Who", "What", "Of what", "From"], shown.map((one) => [
-				moment(one.at), one.owner ? e("span.t", one.owner) : "nobody known", [WORDS[one.action] ?? one.action, one.status ? dim(` ${one.status}`) : "", details(one)],
-				/^thing_/.test(one.action) ? who(one.target) : e("span.t", one.target), [one.address ? e("span.t", one.address) : "", one.key ? dim(` key ${one.key}`) : ""]])),
+			return [this.table("Audit trail", ["When", "Who", "What", "Of what", "From"], joined(shown).map((one) => [
+				moment(one.at), one.owner ? e("span.t", one.owner) : "anonymous", [wordsOf(one), one.times > 1 ? ` ${count(one.times)} times` : "", one.status ? dim(` ${one.status}`) : "", details(one)],
+				one.times > 1 ? "" : /^thing_/.test(one.action) ? who(one.target) : e("span.t", cut(one.target)), [one.address ? e("span.t", one.address) : "", one.key ? dim(` key ${one.key}`) : ""]])),
 				h("nav.pager", { "aria-label": "Pages of the audit trail" }, to("Newer", end + ENTRIES, end >= latest), to("Older", end - ENTRIES, end <= ENTRIES),
 					dim(shown.length ? `entries ${count(shown.at(-1).number)} to ${count(shown[0].number)} of ${count(latest)}` : "the entries here are no longer kept"))];
 		});
@@ -134,7 +142,7 @@ class AdminView extends HTMLElement {
 	offerBackup() {
 		const said = h("span", { role: "status" });
 		const button = h("button", { type: "button", onclick: () => into(said, async () => {
-			button.disabled = true;
+			stopButton(button, true);
 			try {
 				const blob = await download("backup");
 				const url = URL.createObjectURL(blob);
@@ -143,13 +151,36 @@ class AdminView extends HTMLElement {
 				setTimeout(() => URL.revokeObjectURL(url), 60_000);
 				return dim(`${name}, ${plural(blob.size, "byte")}`);
 			} finally {
-				button.disabled = false;
+				stopButton(button, false);
 			}
 		}) }, "Download a backup");
 		refill(this.backups, e("p.bar", button, said));
 	}
 }
 customElements.define("view-admin", AdminView);
+
+/** What was done, in words: entries of requests have their method and path. */
+function wordsOf({ action, target }) {
+	const [, part] = /^\/(?:[^/?]+\/)*?(keys|namespaces|backup)\b/.exec(target ?? "") ?? [];
+	return WORDS[action] ?? REQUESTS[`${action} ${part}`] ?? action;
+}
+
+/** Entries with those joined that follow each other and were denied to the same caller: one visit asks for many things. */
+function joined(entries) {
+	const found = [];
+	for (const one of entries) {
+		const last = found.at(-1);
+		const isSame = last && one.action === "denied" && ["action", "owner", "address", "key", "status"].every((member) => last[member] === one[member]);
+		isSame ? (last.times += 1) : found.push({ ...one, times: 1 });
+	}
+	return found;
+}
+
+/** Why somebody sees no administration. */
+async function notice() {
+	const { access } = await self();
+	return access.authentication && !access.owner ? failure(Object.assign(new Error("You are signed out. Sign in with a key of the role admin."), { status: 401 })) : e("p.note", "These are for the role admin.");
+}
 
 /** What an entry says of a state before and after it. */
 function details({ from, to, joined, left }) {

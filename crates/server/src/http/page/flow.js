@@ -2,7 +2,7 @@
 
 import { get, request, enc, thing } from "./api.js";
 import { agentdexRun } from "./call.js";
-import { copyable, dim, e, plural, scrolled, shown, svg, who } from "./dom.js";
+import { copyable, cut, dim, e, h, plural, shown, svg, who } from "./dom.js";
 import { layered } from "./layers.js";
 import { isObject, list, sample } from "./schema.js";
 
@@ -36,30 +36,33 @@ function stepsOf(flow) {
 	return { steps, edges, more: all.length - steps.length, start: at.get(keyOf(flow.start_node)) ?? 0 };
 }
 
-/** The drawing, as large as it is: it is scrolled where it has no room. */
-function drawn({ steps, edges, start }, titles) {
-	const cut = (words, most) => ([...shown(words)].length > most ? `${[...shown(words)].slice(0, most - 1).join("")}…` : shown(words));
-	const ways = edges.map(({ label, ...way }) => ({ ...way, label: label && cut(label, 20) }));
+/** Steps in boxes, each with a `name`, what is `below` it, and `href`, and the ways between them: as large as they are, and scrolled where they have no room. */
+export function drawn(steps, edges, start, name) {
+	const ways = edges.map(({ label, ...way }) => ({ ...way, label: cut(shown(label), 19) }));
 	const { boxes, edges: paths, width, height } = layered(steps.length, ways, start, { width: WIDTH, height: HEIGHT });
 	const lines = ways.map(({ label }, at) => [svg("path", { class: "edge", d: paths[at].path, "marker-end": "url(#tip)" }),
 		label ? svg("text", { class: "label way", ...paths[at].label }, label) : ""]);
-	const nodes = steps.map(({ name, kind, calls }, at) => {
+	const nodes = steps.map(({ name, below, isEnd, href }, at) => {
 		const { x, y } = boxes[at];
-		const end = /^(Start|End)Node$/.test(kind);
-		const below = calls ? titles.get(calls.agent) ?? calls.agent : kind.replace(/Node$/, "");
-		const box = svg("g", { class: end ? "node end" : "node" },
-			svg("rect", { x: x - WIDTH / 2, y, width: WIDTH, height: HEIGHT, rx: end ? 23 : 8 }),
-			svg("text", { x, y: y + 20, "text-anchor": "middle" }, cut(name, 22)),
-			svg("text", { class: "label", x, y: y + 37, "text-anchor": "middle" }, cut(below, 26)));
-		return calls && titles.has(calls.agent) ? svg("a", { href: `#/agent/${enc(calls.agent)}` }, box) : box;
+		const box = svg("g", { class: isEnd ? "node end" : "node" },
+			svg("rect", { x: x - WIDTH / 2, y, width: WIDTH, height: HEIGHT, rx: isEnd ? 23 : 8 }),
+			svg("text", { x, y: y + (below ? 20 : 28), "text-anchor": "middle" }, cut(shown(name), 21)),
+			svg("text", { class: "label", x, y: y + 37, "text-anchor": "middle" }, cut(shown(below), 25)));
+		return href ? svg("a", { href }, box) : box;
 	});
-	const drawing = scrolled("The steps as a drawing",
-		svg("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `A Flow of ${plural(steps.length, "step")}` },
+	const drawing = h(".scroll", { tabindex: "0", role: "group", "aria-label": "The steps as a drawing" },
+		svg("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": name },
 			svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto" }, svg("path", { class: "tip", d: "M0 0 8 4 0 8z" }))), lines, nodes));
 	// A wide one begins where its first step is.
 	requestAnimationFrame(() => (drawing.scrollLeft = boxes[start].x - drawing.clientWidth / 2));
 	return drawing;
 }
+
+/** The steps of a Flow as boxes; those that call an agent that is registered here lead to it. */
+const boxesOf = (steps, titles) => steps.map(({ name, kind, calls }) => ({
+	name, isEnd: /^(Start|End)Node$/.test(kind), below: calls ? titles.get(calls.agent) ?? calls.agent : kind.replace(/Node$/, ""),
+	href: calls && titles.has(calls.agent) ? `#/agent/${enc(calls.agent)}` : "",
+}));
 
 /** The titles of the agents that are called, as far as they are registered here. */
 async function titlesOf(steps) {
@@ -77,7 +80,7 @@ export async function flowOf(id) {
 	const titles = await titlesOf(read.steps);
 	const input = Object.fromEntries(list(flow.inputs).filter((one) => text(one?.title)).slice(0, 50).map((one) => [one.title, sample(one, one.title)]));
 	return [e("h2", "Steps"),
-		e(".columns.graphed", drawn(read, titles), e("ol", read.steps.filter(({ kind }) => !/^(Start|End)Node$/.test(kind)).map(({ name, calls, what, kind }) => e("li",
+		e(".columns.graphed", drawn(boxesOf(read.steps, titles), read.edges, read.start, `A Flow of ${plural(read.steps.length, "step")}`), e("ol", read.steps.filter(({ kind }) => !/^(Start|End)Node$/.test(kind)).map(({ name, calls, what, kind }) => e("li",
 			e("strong.t", name), calls ? [" calls ", calls.action ? [e("code.t", calls.action), " of "] : "", titles.has(calls.agent) ? who(calls.agent, titles.get(calls.agent)) : e("code.t", calls.agent)]
 				: dim(` ${kind.replace(/Node$/, "")}${what ? `: ${what}` : ""}`))))),
 		read.more > 0 ? e("p.dim", `${plural(read.more, "step")} more: see its document.`) : "",

@@ -1,7 +1,7 @@
 // What the guardian decided: live sessions of agents, their steps, and decisions as they are made.
 
 import { enc, get } from "./api.js";
-import { count, dim, e, fold, h, into, moment, refill, who } from "./dom.js";
+import { count, dim, e, failure, fold, h, into, moment, refill, who } from "./dom.js";
 import { Stream } from "./live.js";
 
 const MOST = 100;
@@ -40,8 +40,7 @@ class GuardianView extends HTMLElement {
 				since = steps.at(-1).seq;
 			}
 		} catch (error) {
-			const text = error.status === 404 && !this.session ? "This registry was built without the guardian." : error.message;
-			refill(this.list, e("li.note", text));
+			refill(this.list, e("li", failure(error.status === 404 && !this.session ? new Error("This registry was built without the guardian.") : error)));
 		}
 	}
 
@@ -59,7 +58,7 @@ class GuardianView extends HTMLElement {
 	}
 
 	draw() {
-		refill(this.list, this.steps.length ? this.steps.map((step) => stepOf(step, !this.session)) : e("li.dim", "No step has been reported yet. Agents report to POST /aos."));
+		refill(this.list, this.steps.length ? this.steps.map((step) => stepOf(step, !this.session)) : e("li.dim", ["No steps have been reported yet. Agents report them to this registry: see ", h("a", { href: "docs/" }, "the REST API"), "."]));
 		if (!this.session) into(this.sessions, () => this.live());
 	}
 

@@ -12,7 +12,7 @@ const MODES = { hybrid: "words and meaning", semantic: "meaning alone", lexical:
 export const words = (query) => [...parametersOf(query)].map(([member, value]) => {
 	if (member === "q") return value;
 	if (member === "mode") return MODES[value] ?? value;
-	return member === "threshold" ? `similarity of at least ${Math.round(value * 1000) / 1000}` : `${member}: ${value}`;
+	return member === "threshold" ? `at least ${Math.round(value * 1000) / 10} % similar` : `${member}: ${value}`;
 }).join(" · ") || "all agents";
 
 class QueriesView extends HTMLElement {
