@@ -77,7 +77,8 @@ await run({
     await shows(page, "section:nth-of-type(3) tbody", "Revoked a key");
     await page.type("#key-owner", "two words");
     await press(page, "Create a key");
-    await shows(page, "main .note.bad", "owner");
+    await shows(page, "main .note.bad", "is not an owner");
+    assert.ok(!/invalid query|line 1/.test(await text_of(page, "main .note.bad")));
     await page.close();
   },
 

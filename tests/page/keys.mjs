@@ -153,6 +153,30 @@ await run({
     await page.close();
   },
 
+  async "readers are told that calling takes another role, not that the registry calls nobody"() {
+    const id = "urn:example:agents:called";
+    assert.ok(await isTaken(keys.register, "PUT", `/things/${id}`, agent(id, "Called", { actions: { say: { forms: [{ href: "https://192.0.2.1/say" }] } } })));
+    const root = await (await as(keys.read, "GET", "/")).json();
+    for (const [key, told] of [[keys.read, "the role register"], [keys.register, undefined]]) {
+      const page = await open("about:blank");
+      await page.evaluateOnNewDocument((key) => sessionStorage.setItem("agentdex-key", key), key);
+      await page.setRequestInterception(true);
+      // A registry that calls agents.
+      page.on("request", async (request) => {
+        if (new URL(request.url()).pathname !== "/" || !/json/.test(request.headers().accept)) return request.continue();
+        const about = await (await as(key, "GET", "/")).json();
+        request.respond({ contentType: "application/json", body: JSON.stringify({ ...about, links: { ...about.links, conversation: `${root.links.things}/{id}/conversation` } }) });
+      });
+      await page.goto(`${url}/#/agent/${encodeURIComponent(id)}?open=call`);
+      await page.waitForSelector("form.action");
+      const text = await text_of(page, "form.action");
+      assert.equal(text.includes("Calling agents from this page takes an API key with the role register"), Boolean(told), text);
+      assert.ok(!text.includes("doesn't call agents"), text);
+      assert.equal(Boolean(await page.$("form.action button.primary")), !told);
+      await page.close();
+    }
+  },
+
   async "whoever has signed in reads the metrics, and sends requests from the page of the API"() {
     const page = await open("about:blank");
     await page.evaluateOnNewDocument((key) => sessionStorage.setItem("agentdex-key", key), keys.admin);

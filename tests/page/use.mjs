@@ -231,6 +231,7 @@ await run({
     assert.ok(await page.$eval("button.primary", (button) => button.disabled));
     await write("{\n  \"title\": 1,\n}");
     await shows(page, ".report", "line 3");
+    assert.equal((await text_of(page, ".report")).match(/line 3/g).length, 1, "the place is said twice");
     await write(JSON.stringify(agent("urn:example:added", "Added"), null, 2));
     await shows(page, ".report", "W3C Thing Description");
     await shows(page, ".preview", "Testing");

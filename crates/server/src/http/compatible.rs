@@ -113,9 +113,18 @@ pub(super) async fn json_body<T: DeserializeOwned>(
     Parameters::parse(request, parameters)?;
     body::check_type(request, &["application/json"])?;
     let json = body::read(request, payload, context.options.body_limit).await?;
+    let invalid = |message: String| {
+        let detail = format!("invalid body: {message}");
+        Problem::from(Error::InvalidQuery { message }).with_detail(detail)
+    };
     // A struct would be read from a list as well, member by member.
     if json.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(Error::InvalidQuery { message: "the body is not a JSON object".to_owned() }.into());
+        return Err(invalid("it is not a JSON object".to_owned()));
     }
-    serde_json::from_slice(&json).map_err(|error| Error::InvalidQuery { message: error.to_string() }.into())
+    serde_json::from_slice(&json).map_err(|error| {
+        let message = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        // A value that is refused is named; where in the body it ends is of no use.
+        invalid(if error.is_data() { message.replacen(&place, "", 1) } else { message })
+    })
 }

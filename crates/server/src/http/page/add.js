@@ -231,7 +231,7 @@ class AddView extends HTMLElement {
 		} catch (error) {
 			if (this.round !== round) return;
 			const { line, column } = error.document ?? {};
-			const places = line ? [{ pointer: "", line, message: `column ${column}: ${error.message}` }] : [];
+			const places = line ? [{ pointer: "", line, message: `column ${column}: ${error.message.replace(` at line ${line}, column ${column}`, "")}` }] : [];
 			refill(this.report, isOfDocument(error) ? e("p", e("span.badge.bad", "not recognized")) : "", places.length ? this.findings("Errors", places, "bad") : failure(error));
 			this.mark(places);
 			this.settle();
