@@ -1,7 +1,7 @@
 // Administration: API keys, namespaces, the audit trail, and backups; for the role admin.
 
 import { download, enc, get, key, may, self, send } from "./api.js";
-import { announce, ask, copyable, count, cut, dim, e, failure, grid, h, into, moment, plural, refill, stopButton, who } from "./dom.js";
+import { announce, ask, copyable, count, cut, dim, e, failure, grid, h, into, isStopped, moment, plural, refill, stopButton, who } from "./dom.js";
 
 const MOST_ROWS = 200;
 const ENTRIES = 50;
@@ -141,7 +141,7 @@ class AdminView extends HTMLElement {
 
 	offerBackup() {
 		const said = h("span", { role: "status" });
-		const button = h("button", { type: "button", onclick: () => into(said, async () => {
+		const button = h("button", { type: "button", onclick: () => isStopped(button) || into(said, async () => {
 			stopButton(button, true);
 			try {
 				const blob = await download("backup");

@@ -98,7 +98,7 @@ function inner(schemas, step) {
 }
 
 /** A value with what is secret replaced by what `mask` makes of its name; what it makes nothing of is left out. */
-export function masked(value, schema, mask, root = schema, name = "") {
+function masked(value, schema, mask, root = schema, name = "") {
 	const schemas = everySchema(schema, root);
 	if (!schemas || isSecret(name, schemas, root)) return mask(name);
 	if (Array.isArray(value)) {
