@@ -432,13 +432,17 @@ const named = (facet, value) => (facet === "type" ? value.replace(/^lmos:/, "") 
 
 const LINKING = /^(and|as|at|by|for|from|how|if|in|into|of|on|or|so|than|that|to|what|when|where|which|while|who|with)$/i;
 
-/** The beginning of a sentence that is short and means something by itself: "Sets the temperature". */
+/** What an agent that "sets the temperature" is asked to do: set it. */
+const imperative = (verb) => verb.replace(/(?<=[^aeiou])ies$/, "y").replace(/(?<=ch|sh|ss|x|zz|o)es$|(?<=[^aisu])s$|(?<=[ae]y)s$/, "");
+
+/** The beginning of a sentence that is short and means something by itself: "Set the temperature". */
 function phraseOf(text) {
 	const [clause] = /^\p{L}[\p{L}\s'’-]*/u.exec(String(text ?? "").replace(/<\/?b>/g, "").slice(0, 200)) ?? [""];
 	const words = clause.trim().split(/\s+/);
 	const isShort = (some) => some.length >= 3 && some.join(" ").length <= 34;
 	const end = words.findIndex((word, at) => at >= 3 && LINKING.test(word));
-	return [words, words.slice(0, end)].find((some) => isShort(some) && !some.slice(0, 3).some((word) => LINKING.test(word)))?.join(" ");
+	const [verb, ...rest] = [words, words.slice(0, end)].find((some) => isShort(some) && !some.slice(0, 3).some((word) => LINKING.test(word))) ?? [];
+	return verb && [imperative(verb), ...rest].join(" ");
 }
 
 /** A text whose segments that match are marked. */
