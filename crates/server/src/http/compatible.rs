@@ -124,7 +124,7 @@ pub(super) async fn json_body<T: DeserializeOwned>(
     serde_json::from_slice(&json).map_err(|error| {
         let message = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
-        // A value that is refused is named; where in the body it ends is of no use.
+        // For an invalid value, Serde appends the position of its end, which says nothing to a caller.
         invalid(if error.is_data() { message.replacen(&place, "", 1) } else { message })
     })
 }

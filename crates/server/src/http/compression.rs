@@ -101,7 +101,7 @@ fn is_conditional_read(request: &ServiceRequest) -> bool {
         && (request.headers().contains_key(IF_NONE_MATCH) || request.headers().contains_key(IF_MATCH))
 }
 
-/// The coding that actix's middleware chooses; none for none.
+/// Returns the coding that actix's middleware chooses, or `None` without compression.
 fn coding_for(request: &ServiceRequest) -> Option<ContentEncoding> {
     let offered = [Encoding::identity(), Encoding::gzip(), Encoding::deflate()];
     match request.get_header::<AcceptEncoding>()?.negotiate(offered.iter())? {

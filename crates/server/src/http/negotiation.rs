@@ -77,7 +77,7 @@ fn range(text: &str) -> Range<'_> {
     Range { media_type, weight: weight.unwrap_or(1000) }
 }
 
-/// A weight is between 0 and 1; one that cannot be read counts as 1.
+/// A weight is between 0 and 1; an unreadable weight counts as 1.
 fn weight(text: &str) -> u16 {
     let weight = text.parse::<f32>().ok().filter(|weight| (0.0..=1.0).contains(weight)).unwrap_or(1.0);
     (weight * 1000.0).round() as u16
