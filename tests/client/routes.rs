@@ -52,6 +52,7 @@ const METHODS: &[(&str, &str)] = &[
     ("get /imports", "imports"),
     ("delete /imports/{id}", "untrack"),
     ("get /imports/{id}", "find_tracked_source"),
+    ("post /mcp", "mcp"),
     ("get /metrics", "metrics"),
     ("get /openapi.json", "openapi"),
     ("get /queries", "saved_queries"),

@@ -52,6 +52,7 @@ const EXPECTED: &[(&str, &str, Expected)] = &[
     ("GET", "/things/{id}/lmos-capabilities", AtLeast(Role::Read)),
     ("POST", "/convert", AtLeast(Role::Read)),
     ("POST", "/validate", AtLeast(Role::Read)),
+    ("POST", "/mcp", AtLeast(Role::Read)),
     ("POST", "/import", AtLeast(Role::Register)),
     ("GET", "/imports", AtLeast(Role::Read)),
     ("GET", "/imports/{id}", AtLeast(Role::Read)),
@@ -290,8 +291,9 @@ fn with_public_read_everybody_reads_and_nobody_else_writes() {
 }
 
 /// The operations that change nothing though they aren't GET.
-pub(super) const READING_POSTS: [&str; 7] = [
+pub(super) const READING_POSTS: [&str; 8] = [
     "/convert",
+    "/mcp",
     "/validate",
     "/search/compatible",
     "/search/compose",

@@ -25,6 +25,7 @@ mod imports;
 mod jsonpath;
 mod list;
 mod lossy_imports;
+mod mcp;
 mod mcp_servers;
 mod namespaces;
 mod node_wot;

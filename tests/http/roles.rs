@@ -294,6 +294,8 @@ impl Doors {
                 let record = json!({"td": td, "created": "2026-01-01T00:00:00Z"});
                 (path.to_owned(), "application/x-ndjson", format!("{record}\n"))
             }
+            ("POST", "/mcp") => body(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": "search_agents", "arguments": {"query": "weather"}}})),
             ("POST", "/validate" | "/convert") => (path.to_owned(), TD, thing(&id)),
             ("POST", "/import") => import(json!({"url": format!("{}?of={id}", self.page.url())})),
             ("POST", "/import/a2a") => import(card()),

@@ -196,6 +196,29 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         ]
         .concat(),
         ("POST", "/search/compose") => post(json!({"have": has("stripes"), "want": has("zoo")})),
+        ("POST", "/mcp") => {
+            let call = |(name, arguments): (&str, Value)| {
+                let params = json!({"name": name, "arguments": arguments});
+                post(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
+            };
+            let of_each = [PRIVATE_ID, SHARED_ID].map(|id| ("get_agent", json!({"id": id})));
+            let calls = [
+                ("search_agents", json!({"query": "zebra*"})),
+                ("search_agents", json!({"query": "zebraprivat", "limit": 1})),
+                ("search_agents", json!({"query": "who knows stripes"})),
+                ("search_agents", json!({"filters": {"tag": "zebrashared"}})),
+                ("search_agents", json!({"filters": {"not_tag": ["zebrapublic"]}, "limit": 1})),
+                ("get_agent", json!({"id": SHARED_ID, "format": "a2a"})),
+                ("get_agent", json!({"id": PRIVATE_ID, "format": "agent-spec"})),
+                ("explore", json!({"facets": ["tag", "capability", "type"]})),
+                ("explore", json!({"facets": ["tag", "capability"], "contains": "zebra", "query": "agent"})),
+                ("find_compatible", json!({"have": has("stripes")})),
+                ("find_compatible", json!({"want": has("zoo"), "query": "zebraprivate", "near_misses": true})),
+                ("validate_agent", json!({"document": {"id": PRIVATE_ID}})),
+                ("remove_agent", json!({"id": "urn:example:none"})),
+            ];
+            of_each.into_iter().chain(calls).flat_map(call).collect()
+        }
         ("GET", "/search/jsonpath") => get(&[
             "/search/jsonpath?query=%24%5B%2A%5D.title",
             "/search/jsonpath?query=%24%5B%3F%40.id%3D%3D%27urn%3Aexample%3Aone%27%5D",
@@ -284,9 +307,16 @@ fn no_operation_shows_what_its_caller_may_not_see() {
         }
     }
     // The test would find nothing where nothing is shown at all.
-    for path in
-        ["/things", "/things/{id}", "/things/{id}/history", "/search", "/search/jsonpath", "/search/sparql", "/changes"]
-    {
+    for path in [
+        "/things",
+        "/things/{id}",
+        "/things/{id}/history",
+        "/search",
+        "/search/jsonpath",
+        "/search/sparql",
+        "/changes",
+        "/mcp",
+    ] {
         for word in [PRIVATE, SHARED] {
             assert!(shown_to_owner.contains(&(path.to_owned(), word)), "{path} doesn't show {word} to its owner");
         }

@@ -51,6 +51,7 @@ impl Normal {
         let body = match path {
             _ if path.starts_with("/metrics") => metrics(&text),
             _ if path.starts_with("/search") || path.starts_with("/things?") => ranked(&text),
+            "/mcp" => ranked(&result(&text)),
             _ => text,
         };
         format!("{} {}\n{body}", answer.status, self.text(&headers.join(", ")))
@@ -137,6 +138,18 @@ fn metrics(text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(line).collect();
     lines.sort();
     lines.join("\n")
+}
+
+/// The result of a tool, without its copy as text and the token of the next page, whose check is the server's own.
+fn result(text: &str) -> String {
+    let Ok(mut answer) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
+    let result = &mut answer["result"];
+    if result["structuredContent"].is_object() {
+        result["content"] = Value::Null;
+        let token = result["structuredContent"].get_mut("next_page_token");
+        token.into_iter().for_each(|token| *token = "TOKEN".into());
+    }
+    answer.to_string()
 }
 
 /// What was found, without scores and in an order that doesn't follow from them.

@@ -202,6 +202,7 @@ pub fn read_all(world: &World, strangers: &[Who], transcript: &mut Transcript) -
         }
         ask_for_words(&mut asking, who);
         ask_structures(&mut asking, who);
+        call_tools(&mut asking, who);
         for position in positions(&world.server, world, 25) {
             asking.get(who, &format!("/changes?since=EPOCH-{position}&limit=25"));
             asking.get(who, &format!("/things/urn:hid:retracted/history?since=EPOCH-{position}"));
@@ -266,6 +267,41 @@ fn ask_structures(asking: &mut Asking<'_>, who: Who) {
         }
         asking.json(who, "POST", "/search/compose", &json!({"have": has(name), "want": has("journey-plan")}));
     }
+}
+
+/// Calls the tools of the MCP server that read, and those that write to what is hidden.
+fn call_tools(asking: &mut Asking<'_>, who: Who) {
+    let mut call = |name: &str, arguments: Value| {
+        let params = json!({"name": name, "arguments": arguments});
+        asking.json(who, "POST", "/mcp", &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+    };
+    for word in WORDS {
+        call("search_agents", json!({"query": word, "limit": 100}));
+        call("explore", json!({"facets": ["tag", "capability", "protocol"], "query": word}));
+    }
+    for (_, key) in WORLDS.iter().flat_map(|secrets| secrets.contents) {
+        call("search_agents", json!({"filters": {"tag": key}, "limit": 100}));
+        call("search_agents", json!({"filters": {"not_capability": [key]}, "limit": 100}));
+    }
+    call(
+        "explore",
+        json!({"facets": ["tag", "capability", "type", "vendor", "security", "format", "status"], "limit": 100}),
+    );
+    call("explore", json!({"facets": ["capability", "tag"], "contains": "a"}));
+    let has = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+    for name in ["merger-desk", "rose-care", "weather-forecast", "nothing"] {
+        call("find_compatible", json!({"have": has(name)}));
+        call("find_compatible", json!({"want": has(name), "query": "merger roses", "near_misses": true}));
+    }
+    for id in HIDDEN.iter().chain(&OTHERS) {
+        for format in ["td", "a2a", "agent-spec", "mcp-server", "aos", "lmos-capabilities"] {
+            call("get_agent", json!({"id": id, "format": format}));
+        }
+        call("ask_agent", json!({"id": id, "message": "Hello"}));
+    }
+    call("validate_agent", json!({"document": described(HIDDEN[0], NEWS[0])}));
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    asking.json(who, "POST", "/mcp", &list);
 }
 
 /// The conditions of requests: none, any, and tags, among them those of what is hidden.

@@ -92,6 +92,14 @@ fn clients_find_out_where_to_get_tokens() {
         let url = rest.split('"').next().unwrap();
         assert_eq!(url, registry.url("/.well-known/oauth-protected-resource"), "{path}");
     }
+    let message = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    let call_mcp = || registry.call("POST", "/mcp").body("application/json", message.clone());
+    let challenge = call_mcp().send().expect(401).header("www-authenticate");
+    let of_mcp = "/.well-known/oauth-protected-resource/mcp";
+    assert!(challenge.contains(&format!("resource_metadata=\"{}\"", registry.url(of_mcp))), "{challenge}");
+    assert_eq!(registry.get(of_mcp).expect(200).json()["resource"], registry.url("/mcp"));
+    let token = format!("Bearer {}", provider.token("reader", "read"));
+    call_mcp().header("authorization", &token).send().expect(200);
     let metadata = registry.get("/.well-known/oauth-protected-resource").expect(200).json();
     assert_eq!(metadata["resource"], registry.url(""));
     assert_eq!(metadata["scopes_supported"], serde_json::json!(["read", "register", "admin"]));

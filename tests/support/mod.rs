@@ -35,7 +35,10 @@ pub use self::{
     events::{Event, EventStream},
     positions::{nth, number_of},
     resolver::Answers,
-    sdk::{run_agent_spec, run_browser, run_javascript, run_node, run_node_wot, run_python},
+    sdk::{
+        run_agent_spec, run_browser, run_javascript, run_mcp_javascript, run_mcp_python, run_node, run_node_wot,
+        run_python,
+    },
     site::{Page, Reply, Site, certified},
     skipped::skipped,
     wait::{eventually, eventually_async, next_millisecond},

@@ -31,6 +31,22 @@ pub fn run_javascript(program: &str, input: &str) -> Option<String> {
         .or_else(|| missing("@a2a-js/sdk", "node, and AGENTDEX_A2A_JS that names a folder with @a2a-js/sdk and jose"))
 }
 
+/// What a Python program writes, with an argument, that needs the SDK of MCP.
+pub fn run_mcp_python(program: &str, argument: &str) -> Option<String> {
+    run(python("AGENTDEX_MCP_PYTHON", program).arg(argument), "")
+        .or_else(|| missing("mcp", "python3 or AGENTDEX_MCP_PYTHON, with the SDK of MCP"))
+}
+
+/// What a JavaScript module writes that reads `input`, beside the SDKs of MCP.
+pub fn run_mcp_javascript(program: &str, input: &str) -> Option<String> {
+    env::var_os("AGENTDEX_MCP_JS").and_then(|folder| run(node(program).current_dir(folder), input)).or_else(|| {
+        missing(
+            "@modelcontextprotocol",
+            "node, and AGENTDEX_MCP_JS that names a folder with @modelcontextprotocol/sdk and client",
+        )
+    })
+}
+
 /// What a JavaScript module writes that reads `input`, beside node-wot.
 pub fn run_node_wot(program: &str, input: &str) -> Option<String> {
     env::var_os("AGENTDEX_NODE_WOT")

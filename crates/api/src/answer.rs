@@ -44,6 +44,10 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = String, required))]
     pub notice: Option<Cow<'static, str>>,
+    /// Parts that `max_bytes` left out; absent if all of the page is there. The server adds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub left_out: Option<LeftOut>,
     /// `low` if no hit is similar to the request in meaning and the best hit has few of its words. Only in
     /// searches by meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,6 +61,20 @@ pub struct Answer {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = u64, required))]
     pub seq: Seq,
+}
+
+/// Parts of a page that were left out to fit a size.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchLeftOut))]
+pub struct LeftOut {
+    /// Number of hits that were dropped from the end of the page; the `next` link begins with them.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub hits: u64,
+    /// True if long texts or lists were cut.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
+    pub shortened: bool,
 }
 
 /// Reads facets; those of fields that only a newer registry knows are left out.

@@ -50,8 +50,8 @@ pub use self::{
     },
     affordance::{AgentEvent, NewPropertyValue, PropertyValue},
     answer::{
-        Answer, CapabilityHit, Confidence, Correction, Explanation, FacetCount, Highlight, Hit, Link, MeaningScore,
-        Segment, TitleScore, WordScore,
+        Answer, CapabilityHit, Confidence, Correction, Explanation, FacetCount, Highlight, Hit, LeftOut, Link,
+        MeaningScore, Segment, TitleScore, WordScore,
     },
     audit::{AuditChain, AuditEntry, Audited, AuditedState},
     change::{Change, ChangeKind, DeletionReason, Precondition},

@@ -11,6 +11,7 @@ mod events;
 mod guardian;
 mod import;
 mod keys;
+mod mcp;
 mod search;
 mod service;
 #[doc(hidden)]
@@ -34,6 +35,7 @@ pub use self::{
     error::Error,
     events::{Event, EventFilter, Events},
     import::Document,
+    mcp::McpMessages,
 };
 
 pub use agentdex_api as api;

@@ -427,6 +427,7 @@ impl<'a> Searching<'a> {
             fuzzy: !corrections.is_empty(),
             corrections,
             notice: None,
+            left_out: None,
             confidence: None,
             seq: Seq::ZERO,
         })

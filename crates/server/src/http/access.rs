@@ -48,6 +48,7 @@ const EXCEPTIONS: [(&str, Exception); 28] = [
     ("/openapi.json", Open),
     ("/.well-known/wot", Open),
     (protected_resource::PATH, Open),
+    (protected_resource::OF_MCP, Open),
     ("/health/live", Open),
     ("/health/ready", Open),
     // CONNECT has the credentials.
@@ -59,6 +60,8 @@ const EXCEPTIONS: [(&str, Exception); 28] = [
     ("/clock/accept", Of(Role::Admin)),
     ("/keys", Of(Role::Admin)),
     ("/keys/{id}", Of(Role::Admin)),
+    // Tools that write check the role themselves.
+    (protected_resource::MCP, PostReads),
     ("/validate", PostReads),
     ("/convert", PostReads),
     ("/search/compatible", PostReads),

@@ -54,6 +54,13 @@ impl Hosts {
         if head.method.is_safe() { Ok(()) } else { self.check_origin(head, options) }
     }
 
+    /// Refuses a request for another host, and any one from a page of another origin, with 403: as MCP asks of its servers
+    /// (streamable HTTP, "Security Warning").
+    pub(super) fn check_strictly(&self, head: &RequestHead, options: &Options) -> Result<(), Problem> {
+        self.check(head, options).map_err(|problem| problem.with_status(StatusCode::FORBIDDEN))?;
+        self.check_origin(head, options)
+    }
+
     /// Refuses a page of another origin than that of the API and those that CORS lets in (403).
     pub(super) fn check_origin(&self, head: &RequestHead, options: &Options) -> Result<(), Problem> {
         let Some(origin) = head.headers().get(ORIGIN) else { return Ok(()) };

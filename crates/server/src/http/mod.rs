@@ -53,6 +53,7 @@ mod limits;
 mod lines;
 mod listening;
 mod listing;
+mod mcp;
 mod metrics;
 mod mount;
 mod mqtt;

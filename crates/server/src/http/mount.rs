@@ -18,7 +18,7 @@ use super::{
     context::Context,
     convert, cors, demo, docs, events, exposition,
     formats::{EXPORTS, IMPORTS},
-    guide, health, history, home, import, imports, jsonpath, keys, namespaces,
+    guide, health, history, home, import, imports, jsonpath, keys, mcp, namespaces,
     observe::Observe,
     openapi, own_description, page,
     problem::Problem,
@@ -114,6 +114,7 @@ impl Mount<'_> {
             &format!("/search/{{language:{}}}", query_languages::NOT_OFFERED),
             unoffered(),
         );
+        self.at(config, protected_resource::MCP, vec![on(POST, mcp::message)]);
         self.formats(config);
     }
 
@@ -166,12 +167,8 @@ impl Mount<'_> {
         self.resource(config, "/backup", "/backup", vec![read(backup::take)]);
         self.resource(config, "/records", "/records", vec![read(records::list), on(POST, records::write)]);
         self.resource(config, "/mqtt", "/mqtt", vec![read(mqtt::connect)]);
-        self.resource(
-            config,
-            protected_resource::PATH,
-            protected_resource::PATH,
-            vec![read(protected_resource::metadata)],
-        );
+        self.at(config, protected_resource::PATH, vec![read(protected_resource::metadata)]);
+        self.at(config, protected_resource::OF_MCP, vec![read(protected_resource::metadata_of_mcp)]);
         self.resource(config, "/.well-known/wot", "/.well-known/wot", vec![read(own_description::page)]);
         self.resource(config, "/openapi.json", "/openapi.json", vec![read(openapi::document)]);
         self.resource(config, "/docs", "/docs", vec![read(docs::redirect)]);
@@ -263,6 +260,7 @@ impl Mount<'_> {
                 "/backup"
                     | "/records"
                     | "/things/batch"
+                    | "/mcp"
                     | "/mqtt"
                     | "/queries/{name}/events"
                     | "/aos/events"

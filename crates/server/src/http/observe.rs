@@ -36,6 +36,7 @@ use super::{
     cors, cross_site,
     metrics::RouteMetrics,
     problem::{PROBLEM_JSON, Problem},
+    protected_resource::MCP,
     rates::Client,
 };
 use crate::access::Caller;
@@ -145,6 +146,9 @@ where
 /// Checks the host and origin of a request, the role of its caller, and the rate of its client. A caller that proved
 /// its identity is stored in the extensions of the request.
 async fn admit(context: &Context, path: &str, needs: access::Needs, request: &ServiceRequest) -> Result<(), Problem> {
+    if path == MCP {
+        context.hosts.check_strictly(request.head(), &context.options)?;
+    }
     context.hosts.check(request.head(), &context.options)?;
     cross_site::check(path, request.head(), &context.hosts, &context.options)?;
     let (caller, allowed) = access::check(context, path, needs, request.request()).await;

@@ -94,6 +94,11 @@ impl Problem {
         self
     }
 
+    /// Answers with another status.
+    pub(super) fn with_status(self, status: StatusCode) -> Problem {
+        Problem { status, ..self }
+    }
+
     /// Adds a member to the document.
     pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
         self.members.insert(name.into(), value.into());

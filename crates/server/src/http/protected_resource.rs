@@ -12,6 +12,10 @@ use super::{
 
 /// Path of the metadata.
 pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
+/// Path of the MCP server.
+pub(super) const MCP: &str = "/mcp";
+/// Path of its metadata: clients append the path of a resource (RFC 9728, section 3.1).
+pub(super) const OF_MCP: &str = "/.well-known/oauth-protected-resource/mcp";
 
 /// Name the issuer of accepted tokens (RFC 9728)
 #[cfg_attr(debug_assertions, utoipa::path(
@@ -26,18 +30,28 @@ pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
     )
 ))]
 pub(super) async fn metadata(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
-    Parameters::parse(&request, &[])?;
+    respond(&context, &request, PATH, "")
+}
+
+/// Answers with the metadata of the MCP server.
+pub(super) async fn metadata_of_mcp(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    respond(&context, &request, OF_MCP, MCP)
+}
+
+/// The metadata at `path` of the API, or of a resource of it.
+fn respond(context: &Context, request: &HttpRequest, path: &str, resource: &str) -> Result<HttpResponse, Problem> {
+    Parameters::parse(request, &[])?;
     let Some(issuer) = context.issuer().filter(|_| context.options.access.authentication) else {
         let detail = "this server doesn't accept tokens of an authorization server (--oidc-issuer)";
         return Err(Problem::new(StatusCode::NOT_FOUND, "no-issuer", detail));
     };
-    let base = base_url(&request, &context.options, PATH);
+    let base = base_url(request, &context.options, path);
     let scopes: Vec<String> = issuer.roles.names().map(str::to_owned).collect();
     Ok(HttpResponse::Ok().json(ProtectedResource {
         authorization_servers: vec![issuer.issuer.clone()],
         bearer_methods_supported: vec!["header".to_owned()],
         resource_documentation: format!("{base}/docs/"),
-        resource: base,
+        resource: format!("{base}{resource}"),
         resource_name: "agentdex".to_owned(),
         scopes_supported: Some(scopes).filter(|scopes| issuer.role_claim == "scope" && !scopes.is_empty()),
     }))
@@ -49,5 +63,6 @@ pub(super) fn challenge(context: &Context, request: &HttpRequest, path: &str) ->
     if context.issuer().is_none() {
         return String::new();
     }
-    format!(", resource_metadata=\"{}{PATH}\"", base_url_before(request, &context.options, path))
+    let metadata = if path == MCP { OF_MCP } else { PATH };
+    format!(", resource_metadata=\"{}{metadata}\"", base_url_before(request, &context.options, path))
 }

@@ -1,13 +1,19 @@
-//! The server side of the Model Context Protocol: tools over streamable HTTP, one request at a time.
+//! The server side of the Model Context Protocol, over streamable HTTP, one request at a time.
 //!
 //! [`Tools`] says which tools there are and what they do; [`Server`] speaks the protocol for them, without sessions. It
-//! takes requests and returns answers in types of its own, so that whatever serves HTTP can mount it.
+//! takes requests and returns answers in types of its own, so that whatever serves HTTP can mount it. [`RegistryTools`] are the
+//! tools of a registry.
 
+mod foreign_text;
 mod handler;
+mod registry;
 mod server;
+mod size_limit;
 mod tools;
 
 pub(crate) use self::{
-    server::{Request, Server},
-    tools::{Tool, Tools},
+    registry::RegistryTools,
+    server::{Answer, Request, Server},
+    size_limit::{LeftOut, MIN_BYTES, fit},
+    tools::{Hints, Tool, Tools},
 };

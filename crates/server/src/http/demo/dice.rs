@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::mcp::{Tool, Tools};
+use crate::mcp::{Hints, Tool, Tools};
 
 /// The most dice of a roll.
 const MAX_DICE: u64 = 100;
@@ -81,6 +81,7 @@ impl Tools for Dice {
             description,
             input: members(input),
             output: members(output),
+            hints: Hints::READ,
         };
         vec![
             tool("roll", "Roll dice", "Rolls dice and adds them up.", roll, rolled),
@@ -200,7 +201,7 @@ mod tests {
 
     /// A tool as a description has it, without its form. That other arguments are refused is for tools alone.
     fn as_action(tool: Tool) -> (String, Value) {
-        let Tool { name, title, description, mut input, output } = tool;
+        let Tool { name, title, description, mut input, output, .. } = tool;
         assert_eq!(input.remove("additionalProperties"), Some(json!(false)));
         let action = json!({"title": title, "description": description, "input": input, "output": output});
         (name.to_owned(), action)

@@ -14,6 +14,7 @@ mod security;
 
 pub(super) use agentdex_api::Problem;
 use agentdex_api::{DryRun, ThingCollection};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 pub use self::document::openapi;
@@ -88,6 +89,27 @@ pub(super) struct Registration {
 pub(super) enum ThingList {
     Array(Vec<ThingDescription>),
     Collection(ThingCollection),
+}
+
+/// A request or notification of JSON-RPC 2.0.
+#[derive(ToSchema)]
+#[schema(example = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))]
+pub(super) struct JsonRpcRequest {
+    #[schema(pattern = "^2\\.0$")]
+    jsonrpc: String,
+    /// Absent from a notification.
+    id: Option<u64>,
+    method: String,
+    params: Option<serde_json::Map<String, Value>>,
+}
+
+/// An answer of JSON-RPC 2.0, which has either a result or an error.
+#[derive(ToSchema)]
+pub(super) struct JsonRpcAnswer {
+    #[schema(pattern = "^2\\.0$")]
+    jsonrpc: String,
+    result: Option<serde_json::Map<String, Value>>,
+    error: Option<serde_json::Map<String, Value>>,
 }
 
 /// A merge patch (RFC 7396). `{}` changes nothing and renews the expiry.

@@ -1,0 +1,156 @@
+//! `/mcp`: the registry as an MCP server. Converts between the requests and responses of actix and those of the protocol's server.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{
+        StatusCode,
+        header::{ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue},
+    },
+    web::{self, Data},
+};
+use futures_util::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+
+use super::{
+    backpressure::Pacer, blocking::blocking, body, context::Context, parameters::Parameters, problem::Problem,
+};
+use crate::{
+    Error,
+    mcp::{self, RegistryTools, Server, Tools},
+};
+
+/// Media types of an answer; clients have to accept both.
+const ANSWERS: &str = "application/json, text/event-stream";
+const JSON: &str = "application/json";
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// Error codes of JSON-RPC 2.0, section 5.1.
+const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
+const INVALID_PARAMS: i32 = -32602;
+
+/// Speak the Model Context Protocol: tools to search, read and register agents
+///
+/// Streamable HTTP without sessions, at the revisions 2026-07-28 and 2025-11-25, and those before that begin with
+/// `initialize`. The body is one message of JSON-RPC 2.0. `tools/list` has the tools that the caller may use.
+#[cfg_attr(debug_assertions, utoipa::path(
+    post,
+    path = "/mcp",
+    operation_id = "mcp",
+    tag = "search",
+    request_body(content((super::schemas::JsonRpcRequest = "application/json"))),
+    responses(
+        super::schemas::Refusals,
+        (status = 200, description = "The answer, which may be an error of the protocol", content((super::schemas::JsonRpcAnswer = "application/json"), (String = "text/event-stream"))),
+        (status = 202, description = "A notification was taken"),
+        (status = 400, description = "Not a message of the protocol, or its headers contradict it", content((super::schemas::JsonRpcAnswer = "application/json"), (super::schemas::Problem = "application/problem+json"))),
+        (status = 404, description = "There is no such method", content((super::schemas::JsonRpcAnswer = "application/json"))),
+        super::schemas::TypeRefusals,
+        super::schemas::BodyRefusals,
+    )
+))]
+pub(super) async fn message(
+    context: Data<Context>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    body::check_type(&request, &[JSON])?;
+    let body = body::read(&request, payload, context.options.body_limit).await?;
+    let Ok(message) = serde_json::from_slice::<Value>(&body) else {
+        return Ok(refusal(StatusCode::BAD_REQUEST, &Value::Null, PARSE_ERROR, "the body is not JSON"));
+    };
+    let Some(method) = message["method"].as_str().filter(|_| message["jsonrpc"] == "2.0") else {
+        let reason = "the body is not a request or notification of JSON-RPC 2.0; batches are not taken";
+        return Ok(refusal(StatusCode::BAD_REQUEST, &Value::Null, INVALID_REQUEST, reason));
+    };
+    let tool = message["params"]["name"].as_str().filter(|_| method == "tools/call");
+    if matches!(tool, Some("register_agent" | "remove_agent")) {
+        Pacer::new(&context, &request).wait().await;
+    }
+    let _place = match tool {
+        Some("ask_agent") => Some(context.streams.take_for_stream(&request)?),
+        _ => None,
+    };
+    let answer = ask(&Server::new(tools(&context, &request)), &request, body).await?;
+    if answer.status == StatusCode::UNSUPPORTED_MEDIA_TYPE.as_u16() {
+        // The content type was checked above: the message itself can't be read.
+        let id = Some(&message["id"]).filter(|id| id.is_string() || id.is_number()).unwrap_or(&Value::Null);
+        return Ok(refusal(StatusCode::OK, id, INVALID_PARAMS, "the params are not those of the method"));
+    }
+    respond(answer).await
+}
+
+/// The registry as tools for the caller of a request.
+fn tools(context: &Context, request: &HttpRequest) -> RegistryTools {
+    RegistryTools {
+        registry: context.registry(request),
+        rules: context.options.access,
+        conversations: context.options.conversations.clone(),
+        blocking: |work| blocking(work).boxed(),
+        explain,
+    }
+}
+
+/// Returns the detail of the problem document for an error. Internal errors are logged.
+fn explain(error: Error) -> String {
+    let problem = Problem::from(error);
+    if let Some(internal) = problem.internal() {
+        tracing::error!(error = internal as &dyn std::error::Error, "a tool failed");
+    }
+    problem.to_string()
+}
+
+/// An error of JSON-RPC.
+fn refusal(status: StatusCode, id: &Value, code: i32, message: &str) -> HttpResponse {
+    let error = json!({"code": code, "message": message});
+    HttpResponse::build(status).json(json!({"jsonrpc": "2.0", "id": id, "error": error}))
+}
+
+/// Hands a request to a server of the protocol, with its body as it was decoded.
+pub(super) async fn ask<T: Tools>(
+    server: &Server<T>,
+    request: &HttpRequest,
+    body: Vec<u8>,
+) -> Result<mcp::Answer, Problem> {
+    let headers = request.headers().iter().filter(|(name, _)| ![CONTENT_ENCODING, CONTENT_LENGTH].contains(name));
+    // `*/*` stands for both media types.
+    let takes_all =
+        |value: &HeaderValue| value.to_str().is_ok_and(|types| types.split(',').any(|one| one.trim() == "*/*"));
+    let accepts = request.headers().get_all(ACCEPT);
+    let is_open = request.headers().get(ACCEPT).is_none() || accepts.into_iter().any(takes_all);
+    let headers = headers.filter(|(name, _)| !(is_open && *name == ACCEPT));
+    let headers = headers.map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()));
+    let open = is_open.then(|| (ACCEPT.to_string(), ANSWERS.as_bytes().to_vec()));
+    let asked = mcp::Request {
+        method: request.method().to_string(),
+        uri: request.uri().to_string(),
+        headers: headers.chain(open).collect(),
+        body: body.into(),
+    };
+    server.answer(asked).await.ok_or_else(|| Problem::of_status(StatusCode::BAD_REQUEST))
+}
+
+/// Sends an answer of the protocol, event streams as they come, others as a whole. Plain-text failures become problem documents.
+pub(super) async fn respond(answer: mcp::Answer) -> Result<HttpResponse, Problem> {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let kind = answer.headers.iter().find(|(name, _)| name == CONTENT_TYPE.as_str());
+    let kind = kind.and_then(|(_, value)| HeaderValue::from_bytes(value).ok());
+    if kind.as_ref().is_some_and(|kind| kind == EVENT_STREAM) {
+        let mut response = HttpResponse::build(status);
+        for (name, value) in answer.headers.iter().filter(|(name, _)| name != CONTENT_LENGTH.as_str()) {
+            response.append_header((name.as_str(), value.as_slice()));
+        }
+        return Ok(response.streaming(answer.body));
+    }
+    let chunks: Vec<_> = answer.body.filter_map(|chunk| async move { chunk.ok() }).collect().await;
+    let body = chunks.concat();
+    match kind {
+        Some(kind) => {
+            let mut response = HttpResponse::build(status);
+            Ok(response.insert_header((CONTENT_TYPE, kind)).insert_header((CACHE_CONTROL, "no-store")).body(body))
+        }
+        None if status.is_success() => Ok(HttpResponse::build(status).finish()),
+        None => Err(Problem::of_status(status).with_detail(String::from_utf8_lossy(&body))),
+    }
+}

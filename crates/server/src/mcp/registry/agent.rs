@@ -1,0 +1,178 @@
+//! `get_agent`, `validate_agent`, `register_agent` and `remove_agent`.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        foreign_text::{escape, escape_all},
+        size_limit::{DEFAULT_BYTES, fit, size_of},
+    },
+    ROOM, RegistryTools, note, page_token, parse,
+    search::flags_of,
+};
+use crate::{
+    Error,
+    convert::Format,
+    registry::{Write, Written},
+    td::Violation,
+};
+
+/// Maximum number of violations of an invalid document that a message lists.
+const MOST_VIOLATIONS: usize = 8;
+
+/// Codes of errors of callers who may not do something to an agent.
+const DENIED: [&str; 3] = ["access-refused", "not-owner", "not-member"];
+
+#[derive(Deserialize)]
+struct Wanted {
+    id: String,
+    format: Option<String>,
+    page_token: Option<String>,
+    max_bytes: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Validated {
+    document: Value,
+    max_bytes: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Registered {
+    document: Value,
+    #[serde(default)]
+    replace: bool,
+}
+
+#[derive(Deserialize)]
+struct Removed {
+    id: String,
+}
+
+impl RegistryTools {
+    pub(super) async fn get_agent(&self, arguments: Value) -> Result<Value, String> {
+        let Wanted { id, format, page_token, max_bytes } = parse(arguments)?;
+        let format = format.and_then(|name| Format::ALL.iter().copied().find(|format| format.name() == name));
+        let (registry, asked) = (self.registry.clone(), id.clone());
+        let found = self
+            .read(move || {
+                let thing = registry.find(&asked)?.ok_or(Error::NotFound { id: asked.clone() })?;
+                let document = match format.filter(|format| *format != Format::ThingDescription) {
+                    Some(format) => {
+                        let exported = registry.export(&asked, format, None)?.into_json()?;
+                        serde_json::from_slice(&exported.bytes)
+                    }
+                    None => serde_json::from_str(thing.text()),
+                };
+                let document: Value = document
+                    .map_err(|error| Error::Io { doing: "reading a description".to_owned(), source: error.into() })?;
+                Ok(json!({"id": thing.id(), "document": escape_all(document), "flags": flags_of(thing.flags())}))
+            })
+            .await?;
+        self.pages_of(found, page_token.as_deref(), max_bytes.unwrap_or(DEFAULT_BYTES) - ROOM)
+    }
+
+    /// The document as far as it fits: whole, shortened, or a page of its text.
+    fn pages_of(&self, mut found: Value, page_token: Option<&str>, maximum: usize) -> Result<Value, String> {
+        let registry = self.registry.registry_id();
+        if page_token.is_none() && size_of(&found) <= maximum {
+            return Ok(found);
+        }
+        let text = found["document"].to_string();
+        let start = page_token::decode(registry, text.as_bytes(), page_token)?;
+        let token = |position| page_token::encode(registry, text.as_bytes(), position);
+        if page_token.is_none() {
+            fit(&mut found, "hits", maximum);
+            if size_of(&found) > maximum {
+                found["document"] = json!({});
+            }
+            found["left_out"] =
+                "the document is shortened; call again with page_token to read the whole of it as text, in pages"
+                    .into();
+            found["next_page_token"] = token(0).into();
+            return Ok(found);
+        }
+        let mut page = json!({"id": found["id"], "text": ""});
+        let (mut end, mut room) = (start, maximum.saturating_sub(size_of(&page)));
+        for character in text.get(start..).unwrap_or_default().chars() {
+            // With its escape in JSON.
+            let size = if matches!(character, '"' | '\\') { 2 } else { character.len_utf8() };
+            if size > room {
+                break;
+            }
+            (end, room) = (end + character.len_utf8(), room - size);
+        }
+        page["text"] = text.get(start..end).unwrap_or_default().into();
+        if end < text.len() {
+            page["next_page_token"] = token(end).into();
+        }
+        Ok(page)
+    }
+
+    pub(super) async fn validate_agent(&self, arguments: Value) -> Result<Value, String> {
+        let Validated { document, max_bytes } = parse(arguments)?;
+        let (registry, text) = (self.registry.clone(), text_of(document));
+        let report = self.read(move || {
+            let report = registry.validate(text)?;
+            Ok(json!({"valid": report.is_valid(), "violations": report.violations, "warnings": report.warnings}))
+        });
+        let mut report = escape_all(report.await?);
+        let left_out = fit(&mut report, "violations", max_bytes.unwrap_or(DEFAULT_BYTES) - ROOM);
+        note(&mut report, left_out, "correct the others first, and validate again");
+        Ok(report)
+    }
+
+    pub(super) async fn register_agent(&self, arguments: Value) -> Result<Value, String> {
+        let Registered { document, replace } = parse(arguments)?;
+        let text = text_of(document);
+        let write = if replace { Write::put(text) } else { Write::register(text) };
+        let registry = self.registry.clone();
+        let written = self.write("register_agent", registry, write).await;
+        written.map_err(|error| match error {
+            Error::AlreadyExists { .. } | Error::PreconditionFailed { .. } => {
+                "there is an agent of this id already; set replace to true to replace it".to_owned()
+            }
+            Error::Invalid(report) => format!("the document is invalid: {}", listed(&report.violations)),
+            other => (self.explain)(other),
+        })
+    }
+
+    pub(super) async fn remove_agent(&self, arguments: Value) -> Result<Value, String> {
+        let Removed { id } = parse(arguments)?;
+        let registry = self.registry.clone();
+        self.write("remove_agent", registry, Write::remove(id)).await.map_err(self.explain)
+    }
+
+    /// Validates and writes, where that may block.
+    async fn write(&self, tool: &str, registry: crate::Registry, write: Write) -> crate::Result<Value> {
+        let work = move || {
+            let Written { id, effect, mut warnings, .. } = registry.write_blocking(write)?;
+            warnings.truncate(MOST_VIOLATIONS);
+            Ok(escape_all(json!({"id": id, "effect": effect, "warnings": warnings})))
+        };
+        let written = (self.blocking)(Box::new(work)).await;
+        if matches!(&written, Err(error) if DENIED.contains(&error.code())) {
+            self.note_denied(tool);
+        }
+        written
+    }
+}
+
+/// The JSON text of a document. One that was sent as text is stored unchanged.
+fn text_of(document: Value) -> String {
+    match document {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+fn listed(violations: &[Violation]) -> String {
+    let shown = violations.iter().take(MOST_VIOLATIONS).map(|Violation { pointer, message, .. }| {
+        let place = if pointer.is_empty() { "the document" } else { pointer };
+        escape(format!("{place}: {message}"))
+    });
+    let rest = violations.len().saturating_sub(MOST_VIOLATIONS);
+    let rest = (rest > 0).then(|| format!("and {rest} more, which validate_agent lists"));
+    shown.chain(rest).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,72 @@
+//! `ask_agent`.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        foreign_text::{escape, escape_all},
+        size_limit::{DEFAULT_BYTES, LeftOut, fit, size_of},
+    },
+    ROOM, RegistryTools, note, parse,
+};
+use crate::{
+    Error,
+    consumer::{self, Message, Part, Settings},
+};
+
+#[derive(Deserialize)]
+struct Arguments {
+    id: String,
+    message: Option<String>,
+    input: Option<Value>,
+    action: Option<String>,
+    conversation: Option<String>,
+}
+
+impl RegistryTools {
+    pub(super) async fn ask_agent(&self, arguments: Value) -> Result<Value, String> {
+        let Arguments { id, message, input, action, conversation } = parse(arguments)?;
+        let Some(consumer) = &self.conversations else { return Err("this registry calls no agents".to_owned()) };
+        let parts: Vec<Part> = message.map(Part::text).into_iter().chain(input.map(Part::data)).collect();
+        if parts.is_empty() {
+            return Err("there is nothing to say; give a message, the input of an action, or both".to_owned());
+        }
+        let registry = self.registry.clone();
+        let find = move || registry.find(&id)?.map(|thing| json!(thing.text())).ok_or(Error::NotFound { id });
+        let description = self.read(find).await?;
+        // The variables of this process may have credentials of its operator.
+        let no_variables: [(String, String); 0] = [];
+        let settings = Settings::new().environment(no_variables);
+        let settings = action.into_iter().fold(settings, Settings::action);
+        let agent = consumer.agent_of(description.as_str().unwrap_or_default()).map_err(failed)?.update(settings);
+        let message = Message::user(parts);
+        let turn = match conversation {
+            Some(stored) => agent.restore_conversation(&stored).map_err(failed)?.process(message).await,
+            None => agent.process(message).await,
+        };
+        let turn = turn.map_err(failed)?;
+        let data: Vec<Value> = turn.message().all_data().cloned().map(escape_all).collect();
+        let answer = json!({"state": turn.state().to_string(), "text": escape(turn.message().text()), "data": data});
+        Ok(bounded(answer, turn.to_json()))
+    }
+}
+
+/// The answer as far as it fits, with the conversation if there is room for it.
+fn bounded(mut answer: Value, conversation: String) -> Value {
+    let maximum = DEFAULT_BYTES - ROOM;
+    let left_out = fit(&mut answer, "hits", maximum);
+    note(&mut answer, LeftOut { hits: 0, ..left_out }, "");
+    let conversation = Value::String(conversation);
+    match size_of(&answer) + size_of(&conversation) <= DEFAULT_BYTES - ROOM {
+        true => answer["conversation"] = conversation,
+        false => answer["left_out"] = "the conversation is too long to go on, and long texts were shortened".into(),
+    }
+    answer
+}
+
+/// The message of a failed call. The agent's own words have a member of their own.
+fn failed(error: consumer::Error) -> String {
+    json!({"error": "the agent could not be asked, or did not answer as it should", "reason": escape(error.to_string())})
+        .to_string()
+}
