@@ -4,7 +4,7 @@ use agentdex::access::{NewKey, Role, Rules};
 use agentdex_server::http;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Call, TestRegistry, agent, eventually, run_mcp_javascript, run_mcp_python};
+use crate::support::{Answer, Call, EventStream, TestRegistry, agent, eventually, run_mcp_javascript, run_mcp_python};
 
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
@@ -558,6 +558,132 @@ fn documents_are_validated_registered_and_removed() {
     assert!(registry.registry().find("urn:example:text").unwrap().unwrap().text().contains("1.50"));
     assert_eq!(tool(&registry, "remove_agent", json!({"id": "urn:example:new"}))["effect"], "removed");
     registry.get("/things/urn:example:new").problem(404, "not-found");
+}
+
+#[test]
+fn descriptions_are_resources() {
+    let registry = with_agents(1, "Knows the tides.\u{202e}");
+    let templates = modern(&registry, "resources/templates/list", json!({})).expect(200).json()["result"].clone();
+    assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "agentdex://things/{id}");
+    assert!(templates["ttlMs"].is_u64() && templates["cacheScope"].is_string(), "{templates}");
+    assert_eq!(modern(&registry, "resources/list", json!({})).expect(200).json()["result"]["resources"], json!([]));
+    let read = |uri: &str| modern(&registry, "resources/read", json!({"uri": uri}));
+    for uri in ["agentdex://things/urn:example:tides-0", "agentdex://things/urn%3Aexample%3Atides-0"] {
+        let result = read(uri).expect(200).json()["result"].clone();
+        assert_eq!((&result["cacheScope"], result["ttlMs"].is_u64()), (&json!("public"), true));
+        let contents = &result["contents"][0];
+        assert_eq!((&contents["uri"], &contents["mimeType"]), (&json!(uri), &json!("application/td+json")));
+        let text = contents["text"].as_str().unwrap();
+        assert!(text.contains("\\u202e") && !text.contains('\u{202e}'), "{text}");
+        let document: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(document["description"], "Knows the tides.\u{202e}");
+        assert!(document["registration"]["created"].is_string());
+    }
+    for unknown in
+        ["agentdex://things/urn:not:there", "agentdex://things/", "agentdex://other/a", "http://a.example", "?"]
+    {
+        let answer = read(unknown).expect(200);
+        assert_eq!(code(&answer), -32602, "{unknown}");
+        assert_eq!(answer.json()["error"]["message"], "there is no such resource");
+        assert_eq!(
+            code(&legacy(&registry, Some(LEGACY), "resources/read", json!({"uri": unknown})).expect(200)),
+            -32002
+        );
+    }
+    // What needs a session is not announced, nor that lists change.
+    let client = json!({"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    let initialized = legacy(&registry, None, "initialize", client).json()["result"]["capabilities"].clone();
+    assert_eq!(initialized, json!({"tools": {}, "resources": {}}));
+    let discovered = modern(&registry, "server/discover", json!({})).json()["result"]["capabilities"].clone();
+    assert_eq!(discovered, json!({"tools": {}, "resources": {"subscribe": true}}));
+    assert_eq!(code(&legacy(&registry, Some(LEGACY), "subscriptions/listen", json!({"notifications": {}}))), -32601);
+}
+
+/// Opens a subscription, and reads its acknowledgement.
+fn listen(call: Call, uris: &[&str]) -> (EventStream, Value) {
+    let params = json!({"notifications": {"resourceSubscriptions": uris, "toolsListChanged": true}});
+    let mut stream = EventStream::open(request(call, "subscriptions/listen", params));
+    let acknowledged = message(&mut stream);
+    (stream, acknowledged)
+}
+
+fn message(stream: &mut EventStream) -> Value {
+    serde_json::from_str(&stream.next().expect("the stream ended").data).unwrap()
+}
+
+#[test]
+fn subscriptions_report_changes_until_the_server_stops() {
+    let mut registry = with_agents(2, "Knows the tides.");
+    let uris = ["agentdex://things/urn:example:tides-0", "agentdex://things/urn:not:there-yet"];
+    let (mut stream, acknowledged) = listen(registry.call("POST", "/mcp"), &uris);
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(acknowledged["params"]["notifications"], json!({"resourceSubscriptions": uris}));
+    let subscription = |message: &Value| message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].clone();
+    assert_eq!(subscription(&acknowledged), 1);
+    let patch = |id: &str| registry.patch(&format!("/things/{id}"), r#"{"description": "Knows more."}"#).expect(204);
+    patch("urn:example:tides-1");
+    patch("urn:example:tides-0");
+    registry.put("/things/urn:not:there-yet", agent("urn:not:there-yet", "New")).expect(201);
+    registry.delete("/things/urn:example:tides-0").expect(204);
+    for uri in [uris[0], uris[1], uris[0]] {
+        let update = message(&mut stream);
+        assert_eq!(
+            (&update["method"], &update["params"]["uri"]),
+            (&json!("notifications/resources/updated"), &json!(uri))
+        );
+        assert_eq!(subscription(&update), 1);
+    }
+    registry.stop();
+    let end = message(&mut stream);
+    assert_eq!((&end["id"], &end["result"]["resultType"]), (&json!(1), &json!("complete")), "{end}");
+    assert!(stream.next().is_none());
+}
+
+#[test]
+fn subscriptions_to_hidden_agents_are_like_those_to_unknown_ones() {
+    let rules = Rules { authentication: true, public_read: true, ..Rules::default() };
+    let options = http::Options { access: rules, ..http::Options::default() };
+    let registry = TestRegistry::start_with(Default::default(), options);
+    let new = NewKey { role: Role::Register, owner: "us".parse().unwrap(), ttl: None };
+    let key = format!("Bearer {}", registry.registry().keys().create(new).unwrap().1);
+    let put = |path: &str, title: &str| {
+        let id = path.split('?').next().unwrap();
+        let call = registry.call("PUT", &format!("/things/{path}")).header("authorization", &key);
+        call.body("application/td+json", agent(id, title)).send()
+    };
+    put("urn:example:hidden?visibility=private", "Hidden").expect(201);
+    put("urn:example:open", "Open").expect(201);
+    let uris = ["agentdex://things/urn:example:hidden", "agentdex://things/urn:example:open"];
+    let (mut stranger, told) = listen(registry.call("POST", "/mcp"), &uris);
+    let (mut owner, told_to_owner) = listen(registry.call("POST", "/mcp").header("authorization", &key), &uris);
+    assert_eq!(told, told_to_owner);
+    put("urn:example:hidden", "Hidden still").expect(204);
+    put("urn:example:open", "Open still").expect(204);
+    assert_eq!(message(&mut stranger)["params"]["uri"], uris[1]);
+    assert_eq!(message(&mut owner)["params"]["uri"], uris[0]);
+    assert_eq!(message(&mut owner)["params"]["uri"], uris[1]);
+    let read = |uri: &str| {
+        let answer = modern(&registry, "resources/read", json!({"uri": uri}));
+        (answer.status, answer.json()["error"].clone())
+    };
+    assert_eq!(read(uris[0]), read("agentdex://things/urn:example:nothing"));
+}
+
+#[test]
+fn subscriptions_are_bounded() {
+    let limits = http::Limits { max_streams: Some(1), ..http::Limits::default() };
+    let registry = TestRegistry::start_with(Default::default(), http::Options { limits, ..http::Options::default() });
+    let uri = "agentdex://things/urn:example:a";
+    let (stream, _) = listen(registry.call("POST", "/mcp"), &[uri]);
+    let params = || json!({"notifications": {"resourceSubscriptions": [uri]}});
+    modern(&registry, "subscriptions/listen", params()).problem(503, "too-many-clients");
+    drop(stream);
+    eventually("the end of the first subscription", || {
+        request(registry.call("POST", "/mcp"), "subscriptions/listen", params()).send_head() == 200
+    });
+    let many: Vec<String> = (0..101).map(|number| format!("{uri}{number}")).collect();
+    let params = json!({"notifications": {"resourceSubscriptions": many}});
+    assert_eq!(code(&modern(&registry, "subscriptions/listen", params).expect(200)), -32602);
 }
 
 /// Lists the tools, and calls some, at each revision.

@@ -43,6 +43,12 @@ impl Call {
         self.try_send().unwrap()
     }
 
+    /// Sends it and returns the status, without reading the body.
+    pub fn send_head(self) -> u16 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { self.request.send().await.unwrap().status().as_u16() })
+    }
+
     /// The same to a server that may close the connection.
     pub fn try_send(self) -> reqwest::Result<Answer> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -1,5 +1,7 @@
 //! `/mcp`: the registry as an MCP server. Converts between the requests and responses of actix and those of the protocol's server.
 
+use std::{future::pending, sync::Arc};
+
 use actix_web::{
     HttpRequest, HttpResponse,
     http::{
@@ -12,17 +14,22 @@ use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 
 use super::{
-    backpressure::Pacer, blocking::blocking, body, context::Context, parameters::Parameters, problem::Problem,
+    backpressure::Pacer, blocking::blocking, body, context::Context, event_stream::Open, parameters::Parameters,
+    problem::Problem,
 };
 use crate::{
-    Error,
+    Error, Position,
     mcp::{self, RegistryTools, Server, Tools},
+    registry::Since,
 };
 
 /// Media types of an answer; clients have to accept both.
 const ANSWERS: &str = "application/json, text/event-stream";
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
+
+/// Maximum number of resources of a subscription.
+const MAX_SUBSCRIBED: usize = 100;
 
 /// Error codes of JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR: i32 = -32700;
@@ -68,23 +75,36 @@ pub(super) async fn message(
     if matches!(tool, Some("register_agent" | "remove_agent")) {
         Pacer::new(&context, &request).wait().await;
     }
-    let _place = match tool {
-        Some("ask_agent") => Some(context.streams.take_for_stream(&request)?),
-        _ => None,
-    };
-    let answer = ask(&Server::new(tools(&context, &request)), &request, body).await?;
+    let id = Some(&message["id"]).filter(|id| id.is_string() || id.is_number()).unwrap_or(&Value::Null);
+    let uris = message["params"]["notifications"]["resourceSubscriptions"].as_array();
+    if uris.is_some_and(|uris| uris.len() > MAX_SUBSCRIBED) {
+        let reason = format!("a subscription has at most {MAX_SUBSCRIBED} resources");
+        return Ok(refusal(StatusCode::OK, id, INVALID_PARAMS, &reason));
+    }
+    let _place = (tool == Some("ask_agent")).then(|| context.streams.take_for_stream(&request)).transpose()?;
+    let open = (method == "subscriptions/listen").then(|| Open::new(&context, &request)).transpose()?;
+    let mut tools = tools(&context, &request);
+    if let Some(stopped) = open.as_ref().map(|open| open.stopped.clone()) {
+        tools.stopped = Arc::new(move || {
+            let mut stopped = stopped.clone();
+            async move { stopped.wait().await }.boxed()
+        });
+    }
+    let answer = ask(&Server::new(tools), &request, body).await?;
     if answer.status == StatusCode::UNSUPPORTED_MEDIA_TYPE.as_u16() {
         // The content type was checked above: the message itself can't be read.
-        let id = Some(&message["id"]).filter(|id| id.is_string() || id.is_number()).unwrap_or(&Value::Null);
         return Ok(refusal(StatusCode::OK, id, INVALID_PARAMS, "the params are not those of the method"));
     }
-    respond(answer).await
+    respond(answer, open).await
 }
 
 /// The registry as tools for the caller of a request.
 fn tools(context: &Context, request: &HttpRequest) -> RegistryTools {
+    let registry = context.registry(request);
     RegistryTools {
-        registry: context.registry(request),
+        since: Since::After(Position { epoch: registry.epoch(), seq: registry.last_seq() }),
+        registry,
+        stopped: Arc::new(|| pending().boxed()),
         rules: context.options.access,
         conversations: context.options.conversations.clone(),
         blocking: |work| blocking(work).boxed(),
@@ -132,7 +152,7 @@ pub(super) async fn ask<T: Tools>(
 }
 
 /// Sends an answer of the protocol, event streams as they come, others as a whole. Plain-text failures become problem documents.
-pub(super) async fn respond(answer: mcp::Answer) -> Result<HttpResponse, Problem> {
+pub(super) async fn respond(answer: mcp::Answer, open: Option<Open>) -> Result<HttpResponse, Problem> {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
     let kind = answer.headers.iter().find(|(name, _)| name == CONTENT_TYPE.as_str());
     let kind = kind.and_then(|(_, value)| HeaderValue::from_bytes(value).ok());
@@ -141,7 +161,12 @@ pub(super) async fn respond(answer: mcp::Answer) -> Result<HttpResponse, Problem
         for (name, value) in answer.headers.iter().filter(|(name, _)| name != CONTENT_LENGTH.as_str()) {
             response.append_header((name.as_str(), value.as_slice()));
         }
-        return Ok(response.streaming(answer.body));
+        // The place of the stream is taken until its body has ended.
+        let body = answer.body.map(move |chunk| {
+            let _place = &open;
+            chunk
+        });
+        return Ok(response.streaming(body));
     }
     let chunks: Vec<_> = answer.body.filter_map(|chunk| async move { chunk.ok() }).collect().await;
     let body = chunks.concat();

@@ -7,6 +7,7 @@
 mod foreign_text;
 mod handler;
 mod registry;
+mod resources;
 mod server;
 mod size_limit;
 mod tools;

@@ -3,6 +3,8 @@
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
+use super::resources::Resources;
+
 /// A tool.
 #[derive(Debug, Clone)]
 pub(crate) struct Tool {
@@ -47,6 +49,11 @@ pub(crate) trait Tools: Send + Sync + 'static {
     /// True if the list depends on the caller, who has proved its identity.
     fn is_private(&self) -> bool {
         false
+    }
+
+    /// The resources of the server; `None` if it has none.
+    fn resources(&self) -> Option<&dyn Resources> {
+        None
     }
 
     /// False if nobody could call a tool of this name: that is an error of the protocol.

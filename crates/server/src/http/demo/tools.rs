@@ -16,5 +16,5 @@ pub(in crate::http) async fn call(
     payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let body = body::read(&request, payload, context.options.body_limit).await?;
-    mcp::respond(mcp::ask(demo.dice(), &request, body).await?).await
+    mcp::respond(mcp::ask(demo.dice(), &request, body).await?, None).await
 }

@@ -8,7 +8,10 @@ mod compatible;
 mod conversation;
 mod definitions;
 mod page_token;
+mod resources;
 mod search;
+
+use std::sync::Arc;
 
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::de::DeserializeOwned;
@@ -16,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use self::definitions::{DEFINITIONS, Definition};
 use super::{
+    resources::Resources,
     size_limit::{DEFAULT_BYTES, LeftOut, fit},
     tools::{Tool, Tools},
 };
@@ -23,6 +27,7 @@ use crate::{
     Error, Registry, Result,
     access::{Caller, Refusal, Rules},
     consumer::Consumer,
+    registry::Since,
 };
 
 /// Sentences about the registry for models.
@@ -36,14 +41,19 @@ const ROOM: usize = 320;
 /// Work that may block.
 pub(crate) type Work = Box<dyn FnOnce() -> Result<Value> + Send>;
 
+/// Waits for the end of a stream: the server stops, or the caller's credentials are no longer valid.
+pub(crate) type Stopped = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
+
 /// The registry as tools, for one caller.
-#[derive(Clone)]
 pub(crate) struct RegistryTools {
     /// The registry, as the caller sees and changes it.
     pub(crate) registry: Registry,
     pub(crate) rules: Rules,
     /// The consumer that calls agents; none: the registry calls none.
     pub(crate) conversations: Option<Consumer>,
+    /// The position after which subscriptions report changes.
+    pub(crate) since: Since,
+    pub(crate) stopped: Stopped,
     /// Runs work where it holds up nobody else.
     pub(crate) blocking: fn(Work) -> BoxFuture<'static, Result<Value>>,
     /// Describes an error in a sentence, without internal details.
@@ -65,6 +75,10 @@ impl Tools for RegistryTools {
 
     fn is_private(&self) -> bool {
         matches!(self.registry.caller(), Caller::Principal(_))
+    }
+
+    fn resources(&self) -> Option<&dyn Resources> {
+        Some(self)
     }
 
     fn has(&self, name: &str) -> bool {
