@@ -8,7 +8,7 @@ use self::examples::EXAMPLES;
 
 /// The commands by purpose.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Run", &["serve", "demo"]),
+    ("Run", &["serve", "demo", "mcp"]),
     ("Register", &["register", "validate", "td", "edit", "patch", "remove", "imports", "refresh", "untrack"]),
     ("Find", &["search", "list", "get", "diff", "export", "queries"]),
     ("Talk", &["ask", "chat", "call", "read", "write", "events", "run", "sacp"]),

@@ -35,6 +35,7 @@ mod keys;
 mod line_editor;
 mod list;
 mod mapping;
+mod mcp;
 mod misuse;
 mod moments;
 mod mqtt;
@@ -186,6 +187,8 @@ enum RegistryCommand {
     Backup(backup::Take),
     /// Move agents to another registry as lines of JSON.
     Records(records::Arguments),
+    /// Serve a registry to an MCP client that starts this command.
+    Mcp(mcp::Arguments),
     /// Work with the Standard Agent Communication Protocol (SACP).
     Sacp(sacp::Arguments),
 }
@@ -250,6 +253,10 @@ impl RegistryCommand {
             Self::Backup(backup::Take { data: Some(directory), target }) => backup::take_of(&directory, &target),
             Self::Backup(backup::Take { target, .. }) => backup::take(&target, &registry()?).await,
             Self::Records(arguments) => records::run(&arguments, &registry()?).await,
+            Self::Mcp(mcp::Arguments { data: Some(directory), read_only, .. }) => {
+                mcp::run_in(&directory, read_only).await
+            }
+            Self::Mcp(_) => mcp::run(&registry()?).await,
             Self::Sacp(arguments) => sacp::run(&arguments, registry).await,
         }
     }

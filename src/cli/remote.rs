@@ -136,8 +136,9 @@ impl Remote {
 }
 
 /// Resources of a registry. A URL with one of them was probably copied from a browser or from an example with curl.
-const RESOURCES: [&str; 16] = [
+const RESOURCES: [&str; 17] = [
     "things",
+    "mcp",
     "search",
     "events",
     "changes",

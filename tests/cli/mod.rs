@@ -15,6 +15,7 @@ mod guardian;
 mod help;
 mod json;
 mod logging;
+mod mcp;
 mod messages;
 mod other_documents;
 mod progress;

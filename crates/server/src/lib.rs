@@ -1,7 +1,8 @@
 //! The server of an agentdex registry: the REST API, MQTT, TLS and the web page.
 //!
 //! A program opens a [`Registry`] and serves it with [`http::Server`], mounts the API into an
-//! actix-web application of its own ([`http::configure`]), or offers its changes over MQTT ([`mqtt::Endpoint`]).
+//! actix-web application of its own ([`http::configure`]), or offers its changes over MQTT ([`mqtt::Endpoint`]). An MCP client at
+//! standard input is served by [`mcp::serve_stdio`].
 
 use agentdex_convert as convert;
 
@@ -11,7 +12,7 @@ use agentdex::{
 };
 
 pub mod http;
-mod mcp;
+pub mod mcp;
 pub mod mqtt;
 pub mod otlp;
 pub mod tls;

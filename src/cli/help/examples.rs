@@ -15,6 +15,13 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
             ("Read settings from a file", "agentdex serve --config /etc/agentdex.toml"),
         ],
     ),
+    (
+        "mcp",
+        &[
+            ("Serve the current registry to an MCP client", "agentdex mcp"),
+            ("Serve a data directory, without a server", "agentdex mcp --data agentdex-data --read-only"),
+        ],
+    ),
     ("demo", &[("Start a demo, and open http://127.0.0.1:8080", "agentdex demo")]),
     (
         "register",

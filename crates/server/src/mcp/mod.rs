@@ -10,8 +10,10 @@ mod registry;
 mod resources;
 mod server;
 mod size_limit;
+mod stdio;
 mod tools;
 
+pub use self::stdio::serve_stdio;
 pub(crate) use self::{
     registry::RegistryTools,
     server::{Answer, Request, Server},
