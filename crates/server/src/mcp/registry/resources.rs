@@ -55,7 +55,7 @@ impl Resources for RegistryTools {
                 by_id.entry(id).or_default().push(uri.clone());
             }
         }
-        let changes = stream::unfold(self.registry.subscribe(self.since.clone()), |mut changes| async move {
+        let changes = stream::unfold(self.registry.subscribe(self.since), |mut changes| async move {
             Some((changes.next_event().await?.ok()?, changes))
         });
         let changed = changes.flat_map(move |event| {
