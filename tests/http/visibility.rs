@@ -217,7 +217,11 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
                 ("validate_agent", json!({"document": {"id": PRIVATE_ID}})),
                 ("remove_agent", json!({"id": "urn:example:none"})),
             ];
-            of_each.into_iter().chain(calls).flat_map(call).collect()
+            let resources = [PRIVATE_ID, SHARED_ID].map(|id| {
+                let params = json!({"uri": format!("agentdex://things/{id}")});
+                post(json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": params}))
+            });
+            of_each.into_iter().chain(calls).flat_map(call).chain(resources.into_iter().flatten()).collect()
         }
         ("GET", "/search/jsonpath") => get(&[
             "/search/jsonpath?query=%24%5B%2A%5D.title",

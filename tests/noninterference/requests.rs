@@ -300,6 +300,11 @@ fn call_tools(asking: &mut Asking<'_>, who: Who) {
         call("ask_agent", json!({"id": id, "message": "Hello"}));
     }
     call("validate_agent", json!({"document": described(HIDDEN[0], NEWS[0])}));
+    for id in HIDDEN.iter().chain(&OTHERS) {
+        let params = json!({"uri": format!("agentdex://things/{id}")});
+        let read = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": params});
+        asking.json(who, "POST", "/mcp", &read);
+    }
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     asking.json(who, "POST", "/mcp", &list);
 }
