@@ -38,7 +38,7 @@ enum Exception {
 use Exception::{Of, Open, PostReads};
 
 /// The routes whose requirements aren't the default for reads and writes.
-const EXCEPTIONS: [(&str, Exception); 28] = [
+const EXCEPTIONS: [(&str, Exception); 30] = [
     ("/", Open),
     ("/page/{file}", Open),
     ("/docs", Open),
