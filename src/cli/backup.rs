@@ -95,7 +95,12 @@ pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
         restore_into(bar.wrap_read(io::stdin().lock()), data, options)
     } else {
         let shown = arguments.file.display().to_string();
-        let file = File::open(&arguments.file).with_context(|| format!("opening {shown}"))?;
+        let file = match File::open(&arguments.file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                bail!("{shown}: there is no such file; name one that `agentdex backup` wrote")
+            }
+            file => file.with_context(|| format!("opening {shown}"))?,
+        };
         restore_into(bar.wrap_read(file), data, options).with_context(|| shown)
     };
     bar.finish_and_clear();
@@ -138,7 +143,14 @@ fn print_restored(restored: &Restored, data: &Path, out: &mut impl Write) -> io:
             keys::print_each(out, keys)?;
         }
     }
-    writeln!(out, "start it with: agentdex serve --data {}", data.display())
+    let is_restricted = !keys.is_empty() || *revoked_keys > 0 || private + in_namespaces > 0;
+    writeln!(out, "start it with: {}", start_command(data, is_restricted))
+}
+
+/// Returns the command that starts a registry. Without `--auth` everybody would see what only some may see.
+pub(super) fn start_command(data: &Path, is_restricted: bool) -> String {
+    let auth = if is_restricted { " --auth" } else { "" };
+    format!("agentdex serve --data {}{auth}", data.display())
 }
 
 /// Restores into a directory beside it first: there is a whole registry in the end, or nothing.
@@ -187,6 +199,10 @@ impl Target {
         }
         if path.exists() && !force {
             bail!("{}: the file already exists; use --force to replace it", path.display());
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        if let Some(folder) = folder {
+            bail!("{}: there is no folder {}; create it first", path.display(), folder.display());
         }
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");

@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::{
     agent_name::{id_of, no_agent},
     error_message::causes,
+    misuse::misuse,
     moments,
     output::{complain, fit, indented, print_json, red_on_stderr, visible, warn},
     terminal::stdout,
@@ -194,7 +195,11 @@ impl EditedFile {
 /// Runs the editor that the variables name, which may have arguments, as git does.
 fn run_editor(path: &Path) -> anyhow::Result<ExitStatus> {
     let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-    let editor = variable("VISUAL").or_else(|| variable("EDITOR")).unwrap_or_else(|| DEFAULT_EDITOR.into());
+    let named = variable("VISUAL").or_else(|| variable("EDITOR"));
+    if named.is_none() && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return Err(misuse("`edit` opens an editor on a terminal, and there is none; use `agentdex patch`, or set VISUAL or EDITOR"));
+    }
+    let editor = named.unwrap_or_else(|| DEFAULT_EDITOR.into());
     let mut line = editor.clone();
     line.push(r#" "$@""#);
     let mut command = Command::new("sh");

@@ -90,11 +90,20 @@ pub(super) fn run_in(directory: &Path, action: &Action) -> anyhow::Result<ExitCo
     }
 }
 
+/// True if the directory of a stopped registry has keys, or agents that not everybody may see.
+pub(super) fn are_needed(directory: &Path) -> anyhow::Result<bool> {
+    in_store(directory, |store| Ok(store.has_restricted() || !Keys::open(store)?.list().is_empty()))
+}
+
 /// Does something with the keys in the directory of a registry that is stopped.
 fn in_directory<T>(directory: &Path, act: impl FnOnce(&Keys) -> agentdex::Result<T>) -> anyhow::Result<T> {
+    in_store(directory, |store| act(&Keys::open(store)?))
+}
+
+fn in_store<T>(directory: &Path, act: impl FnOnce(&Store) -> agentdex::Result<T>) -> anyhow::Result<T> {
     let options = agentdex::store::Options::default().followed(registry::followed(directory));
     let store = Store::open(directory, options)?;
-    let done = act(&Keys::open(&store)?);
+    let done = act(&store);
     store.close();
     Ok(done?)
 }

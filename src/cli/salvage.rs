@@ -10,7 +10,9 @@ use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::backup::start_command;
 use super::data_directory::check_has_registry;
+use super::keys;
 use super::output::print_json;
 use super::terminal::stdout;
 use crate::settings::DEFAULT_DATA;
@@ -59,9 +61,9 @@ fn accept(data: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     writeln!(
         out,
         "{} is accepted as it is. Visibility of agents and membership in namespaces are as they were then\n\
-         start it with: agentdex serve --data {}",
+         start it with: {}",
         data.display(),
-        data.display()
+        start_command(data, !revoked.is_empty() || keys::are_needed(data)?)
     )?;
     Ok(ExitCode::SUCCESS)
 }
@@ -97,9 +99,9 @@ fn salvage_to(data: &Path, to: &Path, as_json: bool) -> anyhow::Result<ExitCode>
     }
     writeln!(
         out,
-        "{records} descriptions and {changes} changes salvaged into {}\nstart it with: agentdex serve --data {}",
+        "{records} descriptions and {changes} changes salvaged into {}\nstart it with: {}",
         to.display(),
-        to.display()
+        start_command(to, !revoked.is_empty() || keys::are_needed(to)?)
     )?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 
 use super::{misuse, output::complain_json};
@@ -10,6 +10,10 @@ use super::{misuse, output::complain_json};
 /// Prints an error of the command line, or the help or version that was asked for.
 pub(super) fn report(mut error: clap::Error, as_json: bool) -> ExitCode {
     suggest_nearest(&mut error);
+    // Nobody who misspells a flag means to pass it as a value.
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Suggested);
+    }
     let status = u8::try_from(error.exit_code()).unwrap_or(misuse::STATUS);
     match as_json && error.use_stderr() {
         true => {

@@ -50,7 +50,7 @@ fn what_was_backed_up_is_there_again() {
     assert!(stderr(&again).contains("use --force to replace it"), "{}", stderr(&again));
     let restored = run(&["restore", &file, "--data", &other]);
     assert!(
-        stdout(&restored).starts_with("2 descriptions restored into"),
+        stdout(&restored).starts_with("2 descriptions restored into") && !stdout(&restored).contains("--auth"),
         "{}{}",
         stdout(&restored),
         stderr(&restored)
@@ -164,9 +164,12 @@ fn what_comes_back_is_said() {
         "{lines:?}"
     );
     assert_eq!(lines.len(), 6);
+    // Without it everybody would see what is private.
+    assert!(lines[5].contains("agentdex serve --data") && lines[5].ends_with(" --auth"), "{lines:?}");
 
     let without = run(&["restore", &file, "--data", &path("without"), "--revoke-keys"]);
     assert!(stdout(&without).contains("API keys in the backup that were revoked: 2"), "{}", stdout(&without));
+    assert!(stdout(&without).trim_end().ends_with(" --auth"), "{}", stdout(&without));
     let listed = run(&["keys", "list", "--data", &path("without")]);
     assert_eq!(stdout(&listed), "0 keys\n");
     let checked = run(&["check", "--data", &path("without")]);

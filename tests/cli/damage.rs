@@ -144,6 +144,7 @@ fn what_can_be_read_is_salvaged_and_shown_to_nobody() {
         None
     };
     let said = (50..100).step_by(3).find_map(salvage).expect("one of them costs something");
+    assert!(said.trim_end().ends_with(" --auth"), "{said}");
     assert!(said.contains("revoked keys: "), "{said}");
     let checked = run(&["check", "--data", &to]);
     assert_eq!(checked.status.code(), Some(0), "{}", stdout(&checked));
@@ -193,6 +194,7 @@ fn files_that_were_put_back_are_taken_on_demand() {
     let accepted = run(&["salvage", "--data", &data, "--accept-rollback"]);
     assert!(accepted.status.success(), "{}", stderr(&accepted));
     assert!(stdout(&accepted).contains("revoked keys: "), "{}", stdout(&accepted));
+    assert!(stdout(&accepted).trim_end().ends_with(" --auth"), "{}", stdout(&accepted));
     let server = registry.serve("data");
     registry.get(&server, "/things", &registry.alice).problem(401, "invalid-credentials");
     let there = Call::new("GET", &format!("{}/things/urn:test:1", server.url())).send();

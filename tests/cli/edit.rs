@@ -209,3 +209,12 @@ fn agent_that_is_not_there_opens_no_editor() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("there is no agent"), "{}", stderr(&output));
 }
+
+#[test]
+fn no_editor_is_started_without_a_terminal() {
+    let fixture = Fixture::start();
+    let output = fixture.edit_with(&[], &[]);
+    assert_eq!(output.status.code(), Some(2), "{}{}", stdout(&output), stderr(&output));
+    assert!(stderr(&output).contains("agentdex patch"), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+}

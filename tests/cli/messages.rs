@@ -155,6 +155,40 @@ fn words_may_start_with_a_hyphen_and_options_may_not_be_misspelled() {
 }
 
 #[test]
+fn misspelled_flags_are_not_explained_as_values() {
+    for arguments in [["search", "x", "--kind", "a"], ["list", "--kind", "a", "-v"], ["get", "urn:a", "--kind", "a"]] {
+        let message = failed(&arguments, 2);
+        assert!(message.contains("--kind") && !message.contains("as a value"), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn files_and_folders_that_are_not_there_are_told_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let server = ServerProcess::start(folder.path().join("data").as_ref(), &[]);
+    for (arguments, told) in [
+        (vec!["backup", &path("none/x.backup"), "--url", server.url()], "there is no folder"),
+        (vec!["restore", &path("none.backup"), "--data", &path("other")], "`agentdex backup`"),
+    ] {
+        let message = failed(&arguments, 1);
+        assert!(message.contains(told) && !message.contains("os error"), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn hints_are_apart_in_json() {
+    let registry = registry();
+    let url = registry.url("");
+    for command in ["get", "remove", "history"] {
+        let message = failed(&[command, "zzzzzz", "--json", "--url", &url], 1);
+        let said: serde_json::Value = serde_json::from_str(message.lines().last().unwrap()).unwrap();
+        let error = said["error"].as_str().unwrap();
+        assert!(!error.contains('\n') && said["hint"].as_str().unwrap().contains("agentdex list"), "{message}");
+    }
+}
+
+#[test]
 fn files_without_a_document_are_told_from_invalid_ones() {
     let folder = tempfile::tempdir().unwrap();
     let prose = folder.path().join("README.md");
