@@ -148,3 +148,23 @@ fn people_read_a_sentence_a_file() {
     assert!(!text.contains('\x1b'), "colours without a terminal: {text:?}");
     assert_eq!(stderr(&output), "");
 }
+
+#[test]
+fn member_that_was_meant_is_suggested() {
+    let misspelled = |missing: &str, found: &str| {
+        let mut td: Value = serde_json::from_str(&agent("urn:test:a", "A")).unwrap();
+        let value = td.as_object_mut().unwrap().remove(missing).unwrap_or_else(|| "A".into());
+        td[found] = value;
+        verdict_of(&td.to_string(), &[])["violations"].to_string()
+    };
+    for (missing, found) in [("title", "titel"), ("title", "Title"), ("title", "tile"), ("securityDefinitions", "securityDefinition")] {
+        let violations = misspelled(missing, found);
+        let expected = format!("`{missing}` is missing; there is `{found}`: did you mean `{missing}`?");
+        assert!(violations.contains(&expected), "{found}: {violations}");
+    }
+    // Those are other members.
+    for found in ["titles", "description", "name"] {
+        let violations = misspelled("title", found);
+        assert!(violations.contains("`title` is missing") && !violations.contains("did you mean"), "{found}: {violations}");
+    }
+}

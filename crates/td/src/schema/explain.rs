@@ -20,7 +20,11 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             let name = plain(property);
-            format!("`{name}` is missing{}", remedy(&name))
+            let known = schema.pointer(parent(error.schema_path().as_str())).and_then(|beside| beside.get("properties"));
+            match misspelled(&name, error.instance(), known) {
+                Some(found) => format!("`{name}` is missing; there is `{found}`: did you mean `{name}`?"),
+                None => format!("`{name}` is missing{}", remedy(&name)),
+            }
         }
         ValidationErrorKind::Type { kind } => match error.instance().as_ref() {
             Value::Object(_) | Value::Array(_) | Value::Null => {
@@ -51,6 +55,24 @@ fn remedy(missing: &str) -> &'static str {
         "security" => "; add the name of one of `securityDefinitions`, such as \"none\"",
         _ => "",
     }
+}
+
+/// Returns the member of an object whose name is a misspelling of `missing`, and isn't the name of another member that is
+/// `known`.
+fn misspelled<'v>(missing: &str, object: &'v Value, known: Option<&Value>) -> Option<&'v str> {
+    const MOST_MEMBERS: usize = 1000;
+    const LONGEST: usize = 64;
+    let names = object.as_object()?.keys().map(String::as_str).take(MOST_MEMBERS);
+    let is_name = |name: &&str| name.len() <= LONGEST && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'`');
+    let unknown = names.filter(is_name).filter(|name| known.is_none_or(|known| known.get(name).is_none()));
+    let spelling = |name: &str| name.to_ascii_lowercase();
+    let near = unknown.map(|name| (strsim::damerau_levenshtein(&spelling(missing), &spelling(name)), name));
+    near.filter(|(distance, _)| *distance <= 1 + missing.len() / 8).min().map(|(_, name)| name)
+}
+
+/// The path of the schema that has the keyword at `path`.
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
 /// The `advice` beside the keyword at `path`, which is a JSON Pointer into the schema.
