@@ -197,7 +197,9 @@ fn run_editor(path: &Path) -> anyhow::Result<ExitStatus> {
     let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     let named = variable("VISUAL").or_else(|| variable("EDITOR"));
     if named.is_none() && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
-        return Err(misuse("`edit` opens an editor on a terminal, and there is none; use `agentdex patch`, or set VISUAL or EDITOR"));
+        return Err(misuse(
+            "`edit` opens an editor on a terminal, and there is none; use `agentdex patch`, or set VISUAL or EDITOR",
+        ));
     }
     let editor = named.unwrap_or_else(|| DEFAULT_EDITOR.into());
     let mut line = editor.clone();

@@ -16,7 +16,8 @@ pub(super) fn causes(error: &anyhow::Error) -> String {
 pub(super) fn to_json(error: &anyhow::Error) -> Value {
     let (message, hint) = message_and_hint(error);
     // Errors of this program have their hint on the lines after the message.
-    let (message, own_hint) = message.split_once("\n  ").map_or((message.as_str(), None), |(first, rest)| (first, Some(rest)));
+    let (message, own_hint) =
+        message.split_once("\n  ").map_or((message.as_str(), None), |(first, rest)| (first, Some(rest)));
     let mut object = json!({"error": message});
     if let Some(hint) = hint.or(own_hint) {
         object["hint"] = hint.into();

@@ -157,7 +157,9 @@ fn member_that_was_meant_is_suggested() {
         td[found] = value;
         verdict_of(&td.to_string(), &[])["violations"].to_string()
     };
-    for (missing, found) in [("title", "titel"), ("title", "Title"), ("title", "tile"), ("securityDefinitions", "securityDefinition")] {
+    for (missing, found) in
+        [("title", "titel"), ("title", "Title"), ("title", "tile"), ("securityDefinitions", "securityDefinition")]
+    {
         let violations = misspelled(missing, found);
         let expected = format!("`{missing}` is missing; there is `{found}`: did you mean `{missing}`?");
         assert!(violations.contains(&expected), "{found}: {violations}");
@@ -165,6 +167,9 @@ fn member_that_was_meant_is_suggested() {
     // Those are other members.
     for found in ["titles", "description", "name"] {
         let violations = misspelled("title", found);
-        assert!(violations.contains("`title` is missing") && !violations.contains("did you mean"), "{found}: {violations}");
+        assert!(
+            violations.contains("`title` is missing") && !violations.contains("did you mean"),
+            "{found}: {violations}"
+        );
     }
 }

@@ -20,7 +20,8 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             let name = plain(property);
-            let known = schema.pointer(parent(error.schema_path().as_str())).and_then(|beside| beside.get("properties"));
+            let known =
+                schema.pointer(parent(error.schema_path().as_str())).and_then(|beside| beside.get("properties"));
             match misspelled(&name, error.instance(), known) {
                 Some(found) => format!("`{name}` is missing; there is `{found}`: did you mean `{name}`?"),
                 None => format!("`{name}` is missing{}", remedy(&name)),
@@ -63,7 +64,8 @@ fn misspelled<'v>(missing: &str, object: &'v Value, known: Option<&Value>) -> Op
     const MOST_MEMBERS: usize = 1000;
     const LONGEST: usize = 64;
     let names = object.as_object()?.keys().map(String::as_str).take(MOST_MEMBERS);
-    let is_name = |name: &&str| name.len() <= LONGEST && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'`');
+    let is_name =
+        |name: &&str| name.len() <= LONGEST && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'`');
     let unknown = names.filter(is_name).filter(|name| known.is_none_or(|known| known.get(name).is_none()));
     let spelling = |name: &str| name.to_ascii_lowercase();
     let near = unknown.map(|name| (strsim::damerau_levenshtein(&spelling(missing), &spelling(name)), name));
