@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `type: [a, b]` | `oneOf` of a schema for each type, with the keywords that apply to it |
 //! | `anyOf`, `oneOf`, `allOf`, `additionalProperties` | the same, with data schemas in it |
+//! | `nullable: true`, boolean exclusive limits, `dependencies` | as today's JSON Schema has it, and the whole schema as it is |
 //! | `$ref` to a place in the schema, one `allOf` | what is there, inlined within bounds |
 //! | keywords that both know | as they are, where their values are of the right type |
 //! | anything else | the whole schema as it is, in a term of the format such as `agentspec:jsonSchema` |
@@ -19,7 +20,10 @@ use self::layers::Layers;
 use crate::{
     keywords::{Data, Keyword, TYPES},
     size::size,
-    td::MAX_DOCUMENT_BYTES,
+    td::{
+        MAX_DOCUMENT_BYTES,
+        internal::{has_broken_references, modernize},
+    },
 };
 
 type Object = Map<String, Value>;
@@ -43,6 +47,8 @@ pub(crate) struct DataSchemas {
     left: usize,
     /// True if a schema ends before what it refers to does.
     is_cut: bool,
+    /// True if a schema has a reference that leads nowhere in it.
+    is_broken: bool,
 }
 
 /// A property: the schema that references lead into, and whether all of it was said so far.
@@ -51,18 +57,26 @@ struct Property<'s> {
     /// Targets of the references that are being resolved.
     followed: Vec<&'s Object>,
     is_exact: bool,
+    /// True if a reference isn't a place in the root.
+    is_elsewhere: bool,
 }
 
 impl DataSchemas {
     /// Data schemas of a description; `term` holds a JSON Schema where a data schema says less.
     pub(crate) fn new(term: &'static str) -> DataSchemas {
-        DataSchemas { term, inlined: MOST_INLINED, left: MOST_BYTES, is_cut: false }
+        DataSchemas { term, inlined: MOST_INLINED, left: MOST_BYTES, is_cut: false, is_broken: false }
     }
 
     /// True once if a schema made since the last call ends before what it refers to does: it contains itself, or is
     /// deeper or larger than a description takes.
     pub(crate) fn take_cut(&mut self) -> bool {
         std::mem::take(&mut self.is_cut)
+    }
+
+    /// True once if a schema made since the last call has a reference that leads nowhere in it: the values there are not
+    /// constrained.
+    pub(crate) fn take_broken(&mut self) -> bool {
+        std::mem::take(&mut self.is_broken)
     }
 
     /// True if there is more than the registry takes, so that nothing is added to it.
@@ -78,8 +92,11 @@ impl DataSchemas {
 
     /// The data schema of a schema, and in it the JSON Schema itself where that says more.
     pub(crate) fn of(&mut self, schema: &Value) -> Value {
-        let mut property = Property { root: schema, followed: Vec::new(), is_exact: true };
-        let mut data = self.members(schema, &mut property, 0);
+        let modern = modernize(schema);
+        let root = modern.as_ref().unwrap_or(schema);
+        let mut property = Property { root, followed: Vec::new(), is_exact: modern.is_none(), is_elsewhere: false };
+        let mut data = self.members(root, &mut property, 0);
+        self.is_broken |= property.is_elsewhere && has_broken_references(root);
         if !property.is_exact && is_within_depth(schema, DEEPEST_KEPT) && self.spend(size(schema, self.left)) {
             data.insert(self.term.to_owned(), json_literal(schema));
         }
@@ -100,6 +117,7 @@ impl DataSchemas {
         let layers = Layers::of(members, property.root, &mut property.followed, &mut self.inlined);
         property.is_exact &= layers.is_exact;
         self.is_cut |= layers.is_cut;
+        property.is_elsewhere |= layers.is_elsewhere;
         // Members that nobody knows are visited too, wherever the schema stands for a reference.
         self.spend(layers.members);
         let data = self.keywords(&layers, property, depth);
@@ -412,6 +430,31 @@ mod tests {
             let reduced = reduced(&schema);
             assert!(!reduced.to_string().contains("odd") && reduced.get("enum").is_none(), "{reduced}");
         }
+    }
+
+    #[test]
+    fn references_that_lead_nowhere_are_noticed() {
+        for (reference, is_broken) in [
+            ("#/$defs/a", false),
+            ("#anchor", false),
+            ("other.json", false),
+            ("#/$defs/b", true),
+            ("#b", true),
+            ("https://b.example/schema", true),
+        ] {
+            let mut schemas = DataSchemas::new("agentspec:jsonSchema");
+            let other = json!({"$id": "other.json", "$anchor": "anchor"});
+            schemas.of(&json!({"properties": {"p": {"$ref": reference}}, "$defs": {"a": {}, "o": other}}));
+            assert_eq!((schemas.take_broken(), schemas.take_broken()), (is_broken, false), "{reference}");
+        }
+    }
+
+    #[test]
+    fn older_keywords_are_read() {
+        let nullable = json!({"properties": {"a": {"type": "string", "nullable": true}}});
+        assert_eq!(reduced(&nullable), json!({"properties": {"a": {"oneOf": [{"type": "string"}, {"type": "null"}]}}}));
+        let limit = json!({"type": "number", "minimum": 3, "exclusiveMinimum": true});
+        assert_eq!(reduced(&limit), json!({"type": "number", "exclusiveMinimum": 3}));
     }
 
     #[test]

@@ -12,8 +12,14 @@ pub struct JsonSchema {
 /// Edition of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edition {
+    /// Draft 4.
+    Draft4,
+    /// Draft 6.
+    Draft6,
     /// Draft 7, for data schemas of Thing Descriptions: `items` may be a list.
     Draft7,
+    /// Draft 2019-09.
+    Draft201909,
     /// Draft 2020-12.
     Draft202012,
 }
@@ -38,6 +44,21 @@ pub struct Mismatch {
     pub message: String,
 }
 
+impl Edition {
+    /// Returns the edition that a schema names.
+    pub fn named_by(schema: &Value) -> Option<Edition> {
+        let id = schema.get("$schema")?.as_str()?;
+        let editions = [
+            ("draft-04", Edition::Draft4),
+            ("draft-06", Edition::Draft6),
+            ("draft-07", Edition::Draft7),
+            ("2019-09", Edition::Draft201909),
+            ("2020-12", Edition::Draft202012),
+        ];
+        editions.into_iter().find(|(name, _)| id.contains(name)).map(|(_, edition)| edition)
+    }
+}
+
 impl JsonSchema {
     /// Compiles a schema.
     ///
@@ -45,7 +66,10 @@ impl JsonSchema {
     /// The reason why `schema` is not a valid schema of the edition.
     pub fn compile(schema: &Value, edition: Edition, patterns: Patterns) -> Result<JsonSchema, String> {
         let options = jsonschema::options().should_validate_formats(false).with_draft(match edition {
+            Edition::Draft4 => Draft::Draft4,
+            Edition::Draft6 => Draft::Draft6,
             Edition::Draft7 => Draft::Draft7,
+            Edition::Draft201909 => Draft::Draft201909,
             Edition::Draft202012 => Draft::Draft202012,
         });
         let options = match patterns {

@@ -32,6 +32,7 @@ mod json;
 #[cfg(feature = "json-ld")]
 pub mod json_ld;
 mod json_schema;
+mod legacy_keywords;
 mod lmos;
 mod losses;
 mod mcp_transport;
@@ -43,6 +44,7 @@ mod registration;
 mod report;
 mod sacp;
 mod schema;
+mod schema_references;
 mod semantics;
 mod source_schema;
 mod thing_description;
@@ -90,10 +92,12 @@ pub mod internal {
         document::{malformed_json, parse_json, text_of},
         flag::is_invisible,
         json_schema::{Edition, JsonSchema, Mismatch, Patterns},
+        legacy_keywords::modernize,
         mcp_transport::McpTransport,
         members::push_string,
         path::Path,
         report::push_token,
+        schema_references::has_broken_references,
         source_schema::source_schema,
         uri_origin::origin_variable,
     };

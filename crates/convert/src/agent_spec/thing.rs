@@ -178,6 +178,10 @@ impl<'d> Mapper<'_, 'd> {
             let message = "a schema is recursive, too deep, or too large; the description of the data is truncated";
             findings.warning(|| self.graph.at(key), "schema-cut", || message);
         }
+        if schemas.take_broken() {
+            let message = "a `$ref` in a schema leads nowhere in that schema; the value there is not checked";
+            findings.warning(|| self.graph.at(key), "schema-reference", || message);
+        }
         if let Some(program) = self.program(key) {
             thing.prefix("mcp", MCP_NAMESPACE);
             thing.set("mcp:packages", vec![program].into());

@@ -20,6 +20,8 @@ pub(super) struct Layers<'s> {
     pub is_exact: bool,
     /// True if a valid reference isn't followed.
     pub is_cut: bool,
+    /// True if a reference isn't followed since it isn't a place in the schema.
+    pub is_elsewhere: bool,
     /// Number of members of the schemas that are read together with the first.
     pub members: usize,
 }
@@ -38,13 +40,14 @@ impl<'s> Layers<'s> {
             beside: None,
             is_exact: is_known(schema),
             is_cut: false,
+            is_elsewhere: false,
             members: 0,
         };
         for index in 1..=MOST {
             let Some(above) = layers.layers[index - 1] else { break };
             let Some(next) = next_of(above, root) else { break };
             let Some((next, value)) = next.and_then(|next| Some((next.as_object()?, next))) else {
-                layers.is_exact = false;
+                (layers.is_exact, layers.is_elsewhere) = (false, above.contains_key("$ref"));
                 break;
             };
             let is_new = !followed.iter().any(|known| std::ptr::eq(*known, next));

@@ -93,6 +93,13 @@ impl Tool<'_> {
             };
             findings.add(&Path::ROOT.member("tools"), "schema-cut", message);
         }
+        if schemas.take_broken() {
+            let message = || {
+                let name = self.name;
+                format!("a `$ref` in a schema of {name:?} leads nowhere in that schema; the value there is not checked")
+            };
+            findings.add(&Path::ROOT.member("tools"), "schema-reference", message);
+        }
         add_forms(&mut action, remotes, Some(self.name));
         action
     }
