@@ -8,8 +8,28 @@ use crate::size::size;
 type Object = Map<String, Value>;
 
 /// The names of the member, and of those that only tell whether credentials are needed.
-const MEMBERS: [&str; 6] =
-    ["authentication", "auth", "requiresAuth", "requires_auth", "authRequired", "authenticationRequired"];
+const MEMBERS: [&str; 9] = [
+    "authentication",
+    "auth",
+    "authorization",
+    "requiresAuth",
+    "requires_auth",
+    "authRequired",
+    "authenticationRequired",
+    "oauth",
+    "oauth2",
+];
+/// Members of the settings of OAuth, which need not name the scheme.
+const OAUTH: [&str; 8] = [
+    "clientId",
+    "client_id",
+    "authorizationUrl",
+    "authorization_endpoint",
+    "tokenUrl",
+    "token_endpoint",
+    "flows",
+    "scopes",
+];
 /// The member with the schemes of OpenAPI, by their names, and the member with those that are required.
 const SCHEMES: &str = "securitySchemes";
 const REQUIRED: &str = "security";
@@ -19,7 +39,7 @@ const SEVERAL: [&str; 3] = ["schemes", "types", "methods"];
 /// The most schemes that are read.
 const MOST_SCHEMES: usize = 16;
 /// The most bytes that are read: every endpoint gets the headers.
-const MOST_BYTES: usize = 4096;
+pub(super) const MOST_BYTES: usize = 4096;
 
 /// What callers need to be let in.
 #[derive(Debug, Default)]
@@ -111,6 +131,9 @@ impl Authentication {
         match Scheme::of_members(members, members) {
             Some(Scheme::Unknown) if !listed.is_empty() => {}
             Some(own) => self.add(own),
+            None if listed.is_empty() && OAUTH.iter().any(|name| members.contains_key(*name)) => {
+                self.add(Scheme::named("oauth2", [members, members]));
+            }
             None => self.is_unclear = listed.is_empty() && !is_open && members.get("schemes") != Some(&json!([])),
         }
         let is_known = !self.headers.is_empty();
@@ -151,21 +174,26 @@ impl Authentication {
 
     /// Adds the headers that an endpoint doesn't have yet.
     pub(super) fn add_to(&self, remote: &mut Object) {
-        if self.headers.is_empty() {
-            return;
-        }
-        let Value::Array(headers) = remote.entry("headers").or_insert_with(|| json!([])) else { return };
-        let known: Vec<String> =
-            headers.iter().filter_map(|header| Some(header.get("name")?.as_str()?.to_ascii_lowercase())).collect();
-        let is_new =
-            |header: &&Value| header["name"].as_str().is_some_and(|name| !known.contains(&name.to_ascii_lowercase()));
-        headers.extend(self.headers.iter().filter(is_new).cloned());
+        add_headers(remote, &self.headers);
     }
 
     /// True for a header of an endpoint that need not be sent if another one is.
     pub(super) fn is_alternative(&self, header: &Object) -> bool {
         self.headers.len() > 1 && self.headers.iter().any(|one| one.as_object() == Some(header))
     }
+}
+
+/// Adds the headers that an endpoint doesn't have yet.
+pub(super) fn add_headers(remote: &mut Object, further: &[Value]) {
+    if further.is_empty() {
+        return;
+    }
+    let Value::Array(headers) = remote.entry("headers").or_insert_with(|| json!([])) else { return };
+    let known: Vec<String> =
+        headers.iter().filter_map(|header| Some(header.get("name")?.as_str()?.to_ascii_lowercase())).collect();
+    let is_new =
+        |header: &&Value| header["name"].as_str().is_some_and(|name| !known.contains(&name.to_ascii_lowercase()));
+    headers.extend(further.iter().filter(is_new).cloned());
 }
 
 impl Scheme {

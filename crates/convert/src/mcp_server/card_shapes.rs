@@ -4,17 +4,17 @@
 //! `serverInfo` (SEP-1649) or `server_name` (SEP-1960), and its endpoint in `transport`, `endpoints`, `serverUrl` or
 //! `url`. A member of the schema takes precedence over any other spelling of it.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::collections::BTreeSet;
 
 use fluent_uri::{Iri, IriRef};
 use serde_json::{Map, Value, json};
 
 use super::{
-    authentication::{self, Authentication},
+    authentication::{self, Authentication, MOST_BYTES},
+    headers::{HEADERS, REQUESTS, header_list, take_headers},
     input::text,
-    reference,
 };
-use crate::{shape::Findings, td::internal::Path};
+use crate::{shape::Findings, size::size, td::internal::Path};
 
 type Object = Map<String, Value>;
 
@@ -35,23 +35,33 @@ const SPELLINGS: [(&str, &[&str]); 5] = [
 /// Members with endpoints of several transports.
 const TRANSPORTS: [&str; 3] = ["transport", "transports", "endpoints"];
 /// Members with the one endpoint of a server.
-const ENDPOINTS: [&str; 9] =
+pub(super) const ENDPOINTS: [&str; 9] =
     ["endpoint", "url", "serverUrl", "server_url", "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcpUrl", "mcp_server"];
 /// Members of an endpoint that are its URL, and those that name its transport.
 const URL: [&str; 5] = ["url", "endpoint", "uri", "href", "baseUrl"];
 pub(super) const TYPE: [&str; 6] = ["type", "transport", "transportType", "transport_type", "protocol", "kind"];
 
+/// Members of a card that name its transports, and those that may.
+const DECLARED: [&str; 6] =
+    ["transport", "transports", "transportType", "transport_type", "supportedTransports", "supported_transports"];
+const KINDS: [&str; 3] = ["type", "protocol", "kind"];
+
 /// The transport that a name stands for, in any of the spellings in use.
 pub(super) fn transport(name: &str) -> Option<&'static str> {
     let plain = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase());
     match plain.take(32).collect::<String>().as_str() {
-        "http" | "https" | "streamable" | "streamablehttp" | "httpstream" | "httpstreaming" | "jsonrpc" | "mcp" => {
-            Some("streamable-http")
-        }
+        "http" | "https" | "streamable" | "streamablehttp" | "httpstream" | "httpstreaming" => Some("streamable-http"),
+        "jsonrpc" | "mcp" => Some("streamable-http"),
         "sse" | "httpsse" | "serversentevents" => Some("sse"),
         "stdio" => Some("stdio"),
         _ => None,
     }
+}
+
+/// True for the name of the protocol, which every transport carries.
+fn is_protocol(name: &str) -> bool {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+    ["mcp", "jsonrpc"].iter().any(|protocol| plain.eq_ignore_ascii_case(protocol))
 }
 
 /// Reads the transports of remotes and packages in other spellings, and their headers where they are members of an
@@ -104,17 +114,6 @@ fn unknown_transport(written: &str) -> String {
     format!("{written:?} is not an MCP transport, such as streamable-http; it can't be called")
 }
 
-/// Headers by their names, as a list of them.
-pub(super) fn header_list(named: &Object) -> Value {
-    let header = |(name, value): (&String, &Value)| {
-        let text = value.as_str().map_or_else(|| value.to_string().into(), Cow::from);
-        let mut header = reference::input(name, &text);
-        header.insert("name".to_owned(), name.as_str().into());
-        Value::from(header)
-    };
-    named.iter().map(header).collect()
-}
-
 /// A card as it is read.
 pub(super) struct CardReader<'c> {
     members: &'c mut Object,
@@ -135,6 +134,7 @@ impl<'c> CardReader<'c> {
         self.respell();
         self.read_tools();
         self.read_remotes();
+        self.read_headers();
         self.read_authentication();
         self.name_by_host();
         self.is_reshaped
@@ -151,7 +151,7 @@ impl<'c> CardReader<'c> {
 
     /// Makes the members of `serverInfo` members of the card. `version` beside it is the version of the card.
     fn lift_server_info(&mut self) {
-        for member in ["serverInfo", "server_info"] {
+        for member in ["serverInfo", "server_info", "server", "mcpServer", "mcp_server"] {
             if !self.members.get(member).is_some_and(Value::is_object) {
                 continue;
             }
@@ -267,6 +267,25 @@ impl<'c> CardReader<'c> {
         }
     }
 
+    /// Adds the headers of the card to each remote.
+    fn read_headers(&mut self) {
+        if listed(self.members, "remotes").next().is_none() {
+            return;
+        }
+        let written = HEADERS.into_iter().chain(REQUESTS).find(|name| self.members.contains_key(*name));
+        let headers = take_headers(self.members);
+        if headers.iter().map(|header| size(header, MOST_BYTES)).sum::<usize>() > MOST_BYTES {
+            let message = || format!("more than {MOST_BYTES} bytes; give the headers to the endpoint that needs them");
+            return self.findings.add(&Path::ROOT.member(written.unwrap_or("headers")), "headers-unused", message);
+        }
+        for (_, remote) in listed(self.members, "remotes").take(MOST_ENDPOINTS) {
+            authentication::add_headers(remote, &headers);
+        }
+        if let Some(written) = written.filter(|_| !headers.is_empty()) {
+            self.note(written, "remotes");
+        }
+    }
+
     fn warn_of_transport(&mut self, written: &str, path: &Path<'_>) {
         if transport(written).is_none() {
             self.findings.add(path, "transport", || unknown_transport(written));
@@ -275,13 +294,16 @@ impl<'c> CardReader<'c> {
 
     /// The transport of endpoints that name none; `stdio` if it is the only one.
     fn declared_transport(&self) -> Option<String> {
-        let names = ["transport", "transports", "transportType", "transport_type"].into_iter();
-        let texts = names.filter_map(|name| self.members.get(name)).flat_map(|value| match value {
-            Value::Array(list) => list.iter().filter_map(Value::as_str).collect::<Vec<&str>>(),
-            Value::Object(one) => TYPE.iter().find_map(|name| text(one, name)).into_iter().collect(),
-            plain => plain.as_str().into_iter().collect(),
-        });
-        let known: Vec<&str> = texts.map(|name| transport(name).unwrap_or(name)).collect();
+        let texts = |name: &str| match self.members.get(name) {
+            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect::<Vec<&str>>(),
+            Some(Value::Object(one)) => TYPE.iter().find_map(|name| text(one, name)).into_iter().collect(),
+            Some(Value::String(one)) => vec![one.as_str()],
+            _ => Vec::new(),
+        };
+        let declared = DECLARED.into_iter().flat_map(texts).filter(|name| !is_protocol(name));
+        // Other members of these names say which kind of document it is.
+        let of_kind = KINDS.into_iter().flat_map(texts).filter(|name| transport(name).is_some() && !is_protocol(name));
+        let known: Vec<&str> = declared.chain(of_kind).map(|name| transport(name).unwrap_or(name)).collect();
         known.iter().find(|name| **name != "stdio").or(known.first()).map(|name| (*name).to_owned())
     }
 
@@ -387,6 +409,8 @@ struct Endpoint {
 /// What the objects that an endpoint is in say of it.
 #[derive(Clone, Copy, Default)]
 struct Inherited<'c> {
+    /// True if a name says that it is an endpoint.
+    is_named: bool,
     transport: Option<&'c str>,
     authentication: Option<&'c Value>,
 }
@@ -406,7 +430,7 @@ impl EndpointSearch<'_> {
         }
         match value {
             Value::String(url) if is_address(url) => self.push(url, inherited, None),
-            Value::String(url) if inherited.transport.is_some() || url.contains("://") => self.warn_of_url(url, path),
+            Value::String(url) if inherited.is_named || url.contains("://") => self.warn_of_url(url, path),
             Value::Array(list) => {
                 list.iter()
                     .enumerate()
@@ -418,8 +442,10 @@ impl EndpointSearch<'_> {
     }
 
     fn add_members(&mut self, members: &Object, inherited: Inherited<'_>, depth: usize, path: &Path<'_>) {
-        let own = TYPE.iter().find_map(|name| text(members, name)).map(|own| transport(own).unwrap_or(own));
+        let own = TYPE.iter().filter_map(|name| text(members, name)).find(|own| !is_protocol(own));
+        let own = own.map(|own| transport(own).unwrap_or(own));
         let inherited = Inherited {
+            is_named: inherited.is_named,
             transport: own.or(inherited.transport),
             authentication: authentication::member(members).map(|(_, asked)| asked).or(inherited.authentication),
         };
@@ -429,10 +455,8 @@ impl EndpointSearch<'_> {
         let is_remote = inherited.transport != Some("stdio");
         let urls = || URL.iter().filter(|_| is_remote).filter_map(|name| Some((*name, text(members, name)?)));
         if let Some((_, url)) = urls().find(|(_, url)| is_address(url)) {
-            let headers = members.get("headers").map(|headers| match headers {
-                Value::Object(named) => header_list(named),
-                list => list.clone(),
-            });
+            let headers = take_headers(&mut members.clone());
+            let headers = (!headers.is_empty()).then(|| headers.into());
             return self.push(url, inherited, headers);
         }
         if let Some((name, url)) = urls().next() {
@@ -442,7 +466,9 @@ impl EndpointSearch<'_> {
             match transport(name) {
                 Some("stdio") => {}
                 Some(named) => {
-                    self.add(inner, Inherited { transport: Some(named), ..inherited }, depth - 1, &path.member(name));
+                    let transport = if is_protocol(name) { inherited.transport } else { Some(named) };
+                    let inherited = Inherited { is_named: true, transport, ..inherited };
+                    self.add(inner, inherited, depth - 1, &path.member(name));
                 }
                 None if is_place(inner) && !authentication::is_member(name) => {
                     self.findings.add(&path.member(name), "endpoint-unused", || {

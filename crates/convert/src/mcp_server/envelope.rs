@@ -4,7 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    card_shapes::{TYPE, header_list},
+    authentication,
+    card_shapes::{ENDPOINTS, TYPE},
+    headers::{HEADERS, REQUESTS, header_list, take_headers},
     input::text,
     reference,
 };
@@ -15,16 +17,19 @@ type Object = Map<String, Value>;
 /// Members with the servers of a configuration: of most clients, and of VS Code.
 const SERVERS: [&str; 2] = ["mcpServers", "servers"];
 /// Members that say how a client reaches a server.
-const CONNECTION: [&str; 6] = ["command", "url", "serverUrl", "httpUrl", "type", "transport"];
-/// Members with headers by their names, and the member with the options of a request, which has some.
-pub(super) const HEADERS: [&str; 3] = ["headers", "http_headers", "httpHeaders"];
-pub(super) const REQUEST: &str = "requestInit";
-/// Members with a bearer token, or with the name of the environment variable that it is in.
-pub(super) const TOKENS: [&str; 5] =
-    ["bearerToken", "bearer_token", "authorization_token", "bearer_token_env_var", "bearerTokenEnvVar"];
+const CONNECTION: [&str; 6] = ["command", "url", "serverUrl", "httpUrl", "transport", "type"];
+/// Members of a server of a registry that say how it is reached or run.
+const OF_REGISTRY: [&str; 2] = ["remotes", "packages"];
+/// Members beside `server` that describe it: the document is a card, not what a registry answers.
+const OF_CARD: [&str; 8] =
+    ["transport", "transports", "endpoints", "remotes", "packages", "tools", "capabilities", "securitySchemes"];
 /// True if a document is what the API of a registry answers: a server, and what the registry says of it.
 pub(super) fn is_answer(members: &Object) -> bool {
-    !members.contains_key("name")
+    let is_of_card = |name: &str| {
+        [&OF_CARD[..], &ENDPOINTS, &HEADERS, &REQUESTS].iter().any(|members| members.contains(&name))
+            || authentication::is_member(name)
+    };
+    !members.keys().any(|name| name == "name" || is_of_card(name))
         && members.get("server").and_then(Value::as_object).is_some_and(|server| server.contains_key("name"))
 }
 
@@ -36,8 +41,8 @@ const MOST_NAMED: usize = 5;
 enum Envelope<'d> {
     /// A client's configuration of servers by name.
     Configuration(&'static str, &'d Object),
-    /// What a registry lists.
-    List(&'d [Value]),
+    /// What a registry lists, or a client's configuration of servers in a list.
+    List(&'static str, &'d [Value]),
     /// The answer of a server to `initialize`.
     Answer(&'d Object),
 }
@@ -59,7 +64,7 @@ impl Envelope<'_> {
                     return Some(Envelope::Configuration(name, servers));
                 }
                 Some(Value::Array(servers)) if !servers.is_empty() && servers.iter().all(is_listed) => {
-                    return Some(Envelope::List(servers));
+                    return Some(Envelope::List(name, servers));
                 }
                 _ => {}
             }
@@ -68,13 +73,16 @@ impl Envelope<'_> {
     }
 }
 
-/// True for an entry of a registry's list: the answer about a server, or the server itself.
+/// True for an entry of a list: a registry's answer about a server, the server itself, or how a client reaches it.
 fn is_listed(entry: &Value) -> bool {
     let is_server = |server: &Object| {
-        is_answer(server)
-            || (server.contains_key("name") && has_any(server, &["remotes", "packages", "url", "transport"]))
+        is_of_registry(server) || (server.contains_key("name") && has_any(server, &CONNECTION[..CONNECTION.len() - 1]))
     };
     entry.as_object().is_some_and(is_server)
+}
+
+fn is_of_registry(server: &Object) -> bool {
+    is_answer(server) || (server.contains_key("name") && has_any(server, &OF_REGISTRY))
 }
 
 /// True if a document has the descriptions of servers in it.
@@ -90,17 +98,17 @@ pub(super) fn open(document: &mut Object, findings: &mut Findings) -> Result<boo
     let Some(envelope) = Envelope::of(document) else { return Ok(false) };
     let (kind, server) = match envelope {
         Envelope::Answer(answer) => ("a server's response to `initialize`", answer.clone()),
-        Envelope::List(servers) => match servers {
-            [one] => ("a list of servers with one entry", one.as_object().cloned().unwrap_or_default()),
-            several => return Err(several_of_list(several.len())),
+        Envelope::List(member, servers) => match servers {
+            [Value::Object(one)] if is_of_registry(one) => ("a list of servers with one entry", one.clone()),
+            [Value::Object(one)] => {
+                let name = text(one, "name").unwrap_or_default();
+                ("the configuration of a client", configured(member, name, one, findings))
+            }
+            several => return Err(several_of_list(member, several)),
         },
         Envelope::Configuration(member, servers) => match servers.iter().next() {
             Some((name, Value::Object(server))) if servers.len() == 1 => {
-                if server.get("disabled") == Some(&Value::Bool(true)) {
-                    let message = || "the client has disabled this server".into();
-                    findings.add(&Path::ROOT.member(member), "disabled-server", message);
-                }
-                ("the configuration of a client", configured(name, server))
+                ("the configuration of a client", configured(member, name, server, findings))
             }
             _ => return Err(several_of_configuration(member, servers)),
         },
@@ -110,10 +118,16 @@ pub(super) fn open(document: &mut Object, findings: &mut Findings) -> Result<boo
     Ok(true)
 }
 
-fn several_of_list(count: usize) -> String {
+fn several_of_list(member: &str, servers: &[Value]) -> String {
+    let is_of_registry = servers.iter().all(|server| server.as_object().is_some_and(is_of_registry));
+    let (kind, filter) = match is_of_registry {
+        true => ("servers from a registry", format!(".{member}[]")),
+        false => ("configured servers", format!(".{member}[] | {{{member}: [.]}}")),
+    };
     format!(
-        "it is a list of {count} servers from a registry; write one per line, for example with `jq -c '.servers[]' \
-         FILE > servers.ndjson`, and register that file"
+        "it is a list of {} {kind}; write one per line, for example with `jq -c '{filter}' FILE > servers.ndjson`, and \
+         register that file",
+        servers.len()
     )
 }
 
@@ -129,8 +143,12 @@ fn several_of_configuration(member: &str, servers: &Object) -> String {
     )
 }
 
-/// A server that a client is configured with, as `server.json` describes it.
-fn configured(name: &str, server: &Object) -> Object {
+/// A server that a client is configured with in a member, as `server.json` describes it.
+fn configured(member: &'static str, name: &str, server: &Object, findings: &mut Findings) -> Object {
+    if server.get("disabled") == Some(&Value::Bool(true)) {
+        let message = || "the client has disabled this server".into();
+        findings.add(&Path::ROOT.member(member), "disabled-server", message);
+    }
     let mut described = server.clone();
     let url = ["url", "serverUrl", "httpUrl"].into_iter().find_map(|name| text(server, name));
     if let Some(title) = described.remove("name").filter(|title| *title != name) {
@@ -143,8 +161,8 @@ fn configured(name: &str, server: &Object) -> Object {
         if !variables.is_empty() {
             remote["variables"] = variables.into();
         }
-        if let Some(kind) = TYPE.into_iter().find_map(|member| described.remove(member)) {
-            remote["type"] = kind;
+        if let Some(member) = TYPE.into_iter().find(|member| text(server, member).is_some()) {
+            remote["type"] = described.remove(member).unwrap_or_default();
         }
         let headers = take_headers(&mut described);
         if !headers.is_empty() {
@@ -161,38 +179,6 @@ fn configured(name: &str, server: &Object) -> Object {
         }
     }
     described
-}
-
-/// Takes the headers out of a server that a client is configured with, in the spellings of clients.
-fn take_headers(server: &mut Object) -> Vec<Value> {
-    let mut headers = Vec::new();
-    let mut add = |named: Value| match named {
-        Value::Object(named) => headers.extend(header_list(&named).as_array().cloned().unwrap_or_default()),
-        Value::Array(list) => headers.extend(list),
-        _ => {}
-    };
-    HEADERS.into_iter().filter_map(|member| server.remove(member)).for_each(&mut add);
-    server
-        .get_mut(REQUEST)
-        .and_then(|request| request.as_object_mut()?.remove("headers"))
-        .into_iter()
-        .for_each(&mut add);
-    // By the names of environment variables.
-    let of_environment = server.remove("env_http_headers").map(|mut named| {
-        let values = named.as_object_mut().into_iter().flat_map(Object::values_mut);
-        values
-            .filter_map(|value| Some((value.as_str().map(|name| format!("${{{name}}}"))?, value)))
-            .for_each(|(reference, value)| *value = reference.into());
-        named
-    });
-    of_environment.into_iter().for_each(&mut add);
-    if TOKENS.into_iter().filter_map(|member| server.remove(member)).count() > 0 {
-        let variables = json!({"token": {"isRequired": true, "isSecret": true}});
-        headers.push(
-            json!({"name": "Authorization", "value": "Bearer {token}", "isRequired": true, "variables": variables}),
-        );
-    }
-    headers
 }
 
 /// The package that a command runs. Of a command that runs no package the words are kept, so that they can be shown.

@@ -22,6 +22,7 @@ mod card_shapes;
 mod envelope;
 mod export;
 mod format;
+mod headers;
 mod input;
 mod publisher_metadata;
 mod read;

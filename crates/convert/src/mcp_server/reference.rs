@@ -1,8 +1,8 @@
 //! References to variables in configurations of clients: `${KEY}`, `${KEY:-default}`, `${env:KEY}`, and `${input:KEY}`.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::redaction::{is_stand_in, secrecy_of};
+use crate::redaction::{REDACTED, is_stand_in, secrecy_of};
 
 type Object = Map<String, Value>;
 
@@ -14,6 +14,14 @@ pub(super) fn input(name: &str, value: &str) -> Object {
     let is_given = variables.values().all(|variable| variable.get("default").is_some());
     if is_stand_in(value) || is_whole && !is_given {
         return Object::from_iter([("isRequired".to_owned(), true.into()), ("isSecret".to_owned(), true.into())]);
+    }
+    if template.contains(REDACTED) && variables.is_empty() {
+        let secret = json!({"token": {"isRequired": true, "isSecret": true}});
+        return Object::from_iter([
+            ("value".to_owned(), template.replace(REDACTED, "{token}").into()),
+            ("isRequired".to_owned(), true.into()),
+            ("variables".to_owned(), secret),
+        ]);
     }
     let mut input = Object::from_iter([("value".to_owned(), template.into())]);
     if !variables.is_empty() {

@@ -149,3 +149,179 @@ fn add_tools(server: &Server, thing: &mut ThingBuilder, findings: &mut Findings)
     thing.set("securityDefinitions", definitions.into());
     thing.set("security", security);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URL: &str = "https://a.example/mcp";
+
+    fn thing(document: &Value) -> Value {
+        let server =
+            Server::parse(document.to_string().as_bytes()).unwrap_or_else(|error| panic!("{error}\n{document}"));
+        let kept = String::from_utf8_lossy(server.bytes()).into_owned();
+        assert!(!kept.contains("abc123"), "{kept}");
+        // Read again, nothing is hidden that is hidden already.
+        let again = Server::parse(kept.as_bytes()).expect("the same document");
+        assert!(!again.warnings().iter().any(|warning| warning.rule.starts_with("secret")), "{:?}", again.warnings());
+        let mut conversion = again.to_thing(&Options::default()).expect("a Thing");
+        let thing = conversion.things.remove(0).description.into_parts().0;
+        let mut first = server.to_thing(&Options::default()).expect("a Thing");
+        assert_eq!(first.things.remove(0).description.into_parts().0, thing, "{document}");
+        assert!(!thing.to_string().contains("abc123"), "{thing}");
+        thing
+    }
+
+    fn form(thing: &Value) -> &Value {
+        let actions = thing["actions"].as_object().unwrap_or_else(|| panic!("no actions: {thing}"));
+        &actions.values().next().expect("an action")["forms"][0]
+    }
+
+    /// A document for each shape that a server with these members may have.
+    fn shapes(server: &Value) -> Vec<Value> {
+        let with = |further: Value| {
+            let mut server = server.clone();
+            server.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+            server
+        };
+        let tools = json!([{"name": "t"}]);
+        vec![
+            json!({"mcpServers": {"k": server}}),
+            json!({"servers": {"k": server}}),
+            json!({"mcpServers": [with(json!({"name": "k"}))]}),
+            json!({"servers": [with(json!({"name": "k"}))]}),
+            with(json!({"name": "k", "tools": tools})),
+            with(json!({"serverInfo": {"name": "k"}, "tools": tools})),
+            with(json!({"server": {"name": "k"}, "tools": tools})),
+            json!({"server": with(json!({"name": "k"})), "tools": tools}),
+        ]
+    }
+
+    #[test]
+    fn transport_is_read_in_every_shape() {
+        for member in ["type", "transport", "transportType", "transport_type"] {
+            for document in shapes(&json!({"url": URL, member: "sse"})) {
+                let thing = thing(&document);
+                let form = form(&thing);
+                assert_eq!((&form["href"], &form["mcp:transport"]), (&json!(URL), &json!("sse")), "{document}");
+            }
+        }
+        for (document, transport) in [
+            (json!({"name": "k", "transport": "sse", "endpoints": {"mcp": URL}}), "sse"),
+            (json!({"name": "k", "transport": "sse", "endpoints": {"mcp": {"url": URL}}}), "sse"),
+            (json!({"name": "k", "transport": {"type": "sse"}, "endpoints": {"jsonrpc": URL}}), "sse"),
+            (json!({"name": "k", "transport": "sse", "endpoints": [{"url": URL, "protocol": "mcp"}]}), "sse"),
+            (json!({"name": "k", "supportedTransports": ["sse"], "url": URL}), "sse"),
+            (json!({"name": "k", "transport": "sse", "endpoints": {"streamable_http": URL}}), "streamable-http"),
+            (json!({"name": "k", "endpoints": {"mcp": URL}}), "streamable-http"),
+            (json!({"name": "k", "type": "mcp-server", "protocol": "mcp", "url": URL}), "streamable-http"),
+            (json!({"name": "k", "type": "sse", "protocol": "mcp", "url": URL}), "sse"),
+        ] {
+            let mut document = document;
+            document["tools"] = json!([{"name": "t"}]);
+            assert_eq!(form(&thing(&document))["mcp:transport"], transport, "{document}");
+        }
+    }
+
+    #[test]
+    fn headers_are_read_in_every_shape() {
+        let given = json!({"Authorization": "Bearer abc123secret", "X-Region": "eu"});
+        let listed = json!([{"name": "Authorization", "value": "Bearer abc123secret", "isSecret": true, "isRequired": true}, {"name": "X-Region", "value": "eu"}]);
+        for headers in [
+            json!({"headers": given}),
+            json!({"httpHeaders": given}),
+            json!({"requestInit": {"headers": given}}),
+            json!({"requestOptions": {"headers": given}}),
+            json!({"headers": listed}),
+            json!({"headers": {"X-Region": "eu"}, "bearerToken": "abc123secret"}),
+        ] {
+            let mut server = headers;
+            server["url"] = URL.into();
+            for document in shapes(&server) {
+                let thing = thing(&document);
+                let sent = json!([{"htv:fieldName": "X-Region", "htv:fieldValue": "eu"}]);
+                assert_eq!(form(&thing)["htv:headers"], sent, "{document}");
+                assert_eq!(thing["security"], json!(["Authorization"]), "{document}");
+                assert_eq!(thing["securityDefinitions"]["Authorization"]["scheme"], "bearer", "{document}");
+            }
+        }
+    }
+
+    #[test]
+    fn schemes_of_literal_credentials_are_kept() {
+        for (name, value, scheme, template) in [
+            ("Authorization", "Bearer abc123secret", "bearer", Value::Null),
+            ("authorization", "bearer abc123secret", "bearer", Value::Null),
+            ("Authorization", "Bearer sk-proj-abc123abc123abc123abc123abc123abc123", "bearer", Value::Null),
+            ("Authorization", "Basic dXNlcjphYmMxMjNzZWNyZXQ=", "basic", Value::Null),
+            ("Authorization", "Token abc123secret", "apikey", json!("Token {token}")),
+            ("Authorization", "abc123secret", "apikey", Value::Null),
+            ("X-Api-Key", "Bearer abc123secret", "apikey", json!("Bearer {token}")),
+            ("X-Api-Key", "abc123secret", "apikey", Value::Null),
+        ] {
+            let thing = thing(&json!({"mcpServers": {"k": {"url": URL, "headers": {name: value}}}}));
+            let definition = &thing["securityDefinitions"][name];
+            assert_eq!(
+                (&definition["scheme"], &definition["mcp:value"]),
+                (&json!(scheme), &template),
+                "{name}: {value}"
+            );
+            assert!(!thing.to_string().contains("dXNlcj"), "{thing}");
+            assert_eq!(form(&thing).get("htv:headers"), None, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn access_is_read_in_every_shape() {
+        for access in [
+            json!({"authorization": {"type": "bearer"}}),
+            json!({"auth": {"type": "bearer"}}),
+            json!({"authentication": {"type": "bearer"}}),
+            json!({"oauth": {"clientId": "x"}}),
+        ] {
+            let mut server = access;
+            server["url"] = URL.into();
+            for document in shapes(&server) {
+                assert_eq!(thing(&document)["securityDefinitions"]["Authorization"]["scheme"], "bearer", "{document}");
+            }
+            let mut endpoint = server.clone();
+            endpoint["type"] = "http".into();
+            let document = json!({"name": "k", "transports": [endpoint], "tools": [{"name": "t"}]});
+            assert_eq!(thing(&document)["securityDefinitions"]["Authorization"]["scheme"], "bearer", "{document}");
+        }
+    }
+
+    #[test]
+    fn programs_in_a_list_are_run() {
+        let server = json!({"name": "k", "command": "npx", "args": ["-y", "@a/b"], "env": {"API_KEY": "abc123secret"}});
+        for document in [json!({"mcpServers": [server]}), json!({"servers": [server]})] {
+            let thing = thing(&document);
+            assert_eq!(thing["mcp:packages"][0]["mcp:command"], json!(["npx", "-y", "@a/b"]), "{document}");
+            assert_eq!(thing["mcp:packages"][0]["mcp:environmentVariables"][0]["mcp:name"], "API_KEY", "{document}");
+        }
+        let several = json!({"mcpServers": [server, {"name": "l", "url": URL}]});
+        let refused = Server::parse(several.to_string().as_bytes()).expect_err("several").to_string();
+        assert!(refused.contains(".mcpServers[] | {mcpServers: [.]}"), "{refused}");
+    }
+
+    #[test]
+    fn server_beside_what_describes_it_is_a_card() {
+        let tools = json!([{"name": "t", "inputSchema": {"type": "object"}}]);
+        for (name, further) in [
+            ("server", json!({"endpoint": URL})),
+            ("server", json!({"endpoints": {"mcp": URL}})),
+            ("mcpServer", json!({"url": URL})),
+        ] {
+            let mut document = json!({name: {"name": "k", "version": "1"}, "tools": tools});
+            document.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+            let thing = thing(&document);
+            assert_eq!((&form(&thing)["href"], &form(&thing)["mcp:tool"]), (&json!(URL), &json!("t")), "{document}");
+            assert_eq!(thing["version"]["instance"], "1");
+        }
+        let server = json!({"name": "com.example/k", "description": "d", "version": "1.0.0", "remotes": [{"type": "sse", "url": URL}]});
+        let answer =
+            json!({"server": server, "_meta": {"io.modelcontextprotocol.registry/official": {"status": "deprecated"}}});
+        let server = Server::parse(answer.to_string().as_bytes()).expect("an answer");
+        assert!(server.has_kind(super::super::DocumentKind::ServerJson), "the server in the answer");
+    }
+}
