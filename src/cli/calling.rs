@@ -15,9 +15,9 @@ pub(super) struct Calling {
     /// Allow calls to this network, address, or host although it isn't public, such as 127.0.0.1:9000; can be repeated
     #[arg(long, env = "AGENTDEX_ALLOW_FETCH", value_delimiter = ',', value_name = "CIDR|HOST[:PORT]")]
     allow_fetch: Vec<String>,
-    /// Maximum duration of a call in seconds
-    #[arg(long, default_value_t = 120, value_name = "SECONDS", value_parser = number::<u64>(0..=u64::MAX))]
-    timeout: u64,
+    /// Maximum duration of a call in seconds; by default, what the agent's description declares, or else 120
+    #[arg(long, value_name = "SECONDS", value_parser = number::<u64>(0..=u64::MAX))]
+    timeout: Option<u64>,
     /// Use only this binding: a2a, http, mcp, mqtt, or lmos-websocket
     #[arg(long, value_name = "NAME")]
     binding: Option<String>,
@@ -39,7 +39,10 @@ impl Calling {
             None => allowed,
         };
         let options = fetch::Options::default().allowed(allowed);
-        let mut settings = Settings::new().timeout(Duration::from_secs(self.timeout));
+        let mut settings = Settings::new();
+        if let Some(seconds) = self.timeout {
+            settings = settings.timeout(Duration::from_secs(seconds));
+        }
         if let Some(name) = &self.binding {
             settings = settings.binding(name);
         }

@@ -366,6 +366,7 @@ impl Agent {
         }
         let mut first_error = None;
         for choice in self.choices(affordance, operation, settings)? {
+            let settings = &settings.limited_by(&choice.form.members);
             // Another form may need less, or lead to a server that is up.
             match self.call_of(&intent, &choice, settings).await {
                 Ok(call) => match self.send(call, &choice, settings).await {

@@ -11,6 +11,8 @@ use crate::sacp::Sacp;
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Maximum time that an agent may say nothing during a call unless it is set.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum time that a description may ask for.
+const MAX_DECLARED_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum number of bytes of an answer, and of an event, unless it is set.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -96,13 +98,14 @@ impl Settings {
         self
     }
 
-    /// Limits the total duration of a call; 120 s by default.
+    /// Limits the total duration of a call; by default to what the description declares, up to 600 s, or else to 120 s.
     pub fn timeout(mut self, limit: Duration) -> Settings {
         self.timeout = Some(limit);
         self
     }
 
-    /// Limits the time between two events of a call; 60 s by default.
+    /// Limits the time between two events of a call; by default to what the description declares, up to 600 s, or else
+    /// to 60 s.
     pub fn idle_timeout(mut self, limit: Duration) -> Settings {
         self.idle_timeout = Some(limit);
         self
@@ -173,6 +176,16 @@ impl Settings {
         self
     }
 
+    /// Returns a copy of these settings with the time limits that the members of a form declare, unless they are set.
+    pub(super) fn limited_by(&self, form: &Map<String, Value>) -> Settings {
+        let session = form.get("agentspec:sessionParameters").and_then(|literal| literal.get("@value"));
+        let of_session = |name: &str| session.and_then(|session| seconds(session.get(name)?));
+        let whole = of_session("timeout").or_else(|| of_session("read_timeout_seconds"));
+        // A limit that the caller sets replaces both.
+        let pause = form.get("agentspec:timeout").and_then(seconds).or(whole).filter(|_| self.timeout.is_none());
+        Settings { timeout: self.timeout.or(whole), idle_timeout: self.idle_timeout.or(pause), ..self.clone() }
+    }
+
     pub(super) fn whole_timeout(&self) -> Duration {
         self.timeout.unwrap_or(TIMEOUT)
     }
@@ -197,6 +210,12 @@ impl Settings {
         };
         value.filter(|value| !value.is_empty())
     }
+}
+
+/// A number of seconds that a description declares.
+fn seconds(declared: &Value) -> Option<Duration> {
+    let seconds = declared.as_f64().filter(|seconds| *seconds > 0.0)?;
+    Some(Duration::from_secs_f64(seconds.min(MAX_DECLARED_TIMEOUT.as_secs_f64())))
 }
 
 /// The name of the environment variable with the credential for a scheme.
@@ -246,5 +265,38 @@ impl fmt::Debug for Settings {
             .field("binding", &self.binding)
             .field("confirmed", &self.confirmed)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn limits(settings: &Settings, form: Value) -> (Duration, Duration) {
+        let limited = settings.limited_by(form.as_object().expect("an object"));
+        (limited.whole_timeout(), limited.pause_timeout())
+    }
+
+    #[test]
+    fn limits_of_a_description_hold_unless_the_caller_sets_some() {
+        let session = |members: Value| json!({"agentspec:sessionParameters": {"@type": "@json", "@value": members}});
+        let of = |whole: f64, pause: f64| (Duration::from_secs_f64(whole), Duration::from_secs_f64(pause));
+        let unset = Settings::new();
+        for (form, expected) in [
+            (json!({}), of(120.0, 60.0)),
+            (json!({"agentspec:timeout": 1}), of(120.0, 1.0)),
+            (session(json!({"read_timeout_seconds": 0.5})), of(0.5, 0.5)),
+            (session(json!({"timeout": 300, "poll_interval": 2})), of(300.0, 300.0)),
+            (session(json!({"timeout": 1e300})), of(600.0, 600.0)),
+            (session(json!({"timeout": -1, "read_timeout_seconds": "5"})), of(120.0, 60.0)),
+        ] {
+            assert_eq!(limits(&unset, form.clone()), expected, "{form}");
+        }
+        let set = Settings::new().timeout(Duration::from_secs(30));
+        assert_eq!(limits(&set, session(json!({"read_timeout_seconds": 0.5}))), of(30.0, 60.0));
+        let set = Settings::new().idle_timeout(Duration::from_secs(30));
+        assert_eq!(limits(&set, json!({"agentspec:timeout": 1})), of(120.0, 30.0));
     }
 }

@@ -347,7 +347,9 @@ impl Turn {
     /// Returns the agent with the remaining time limit, and the pause before the next query. The task is canceled if
     /// nobody waits for it any longer.
     fn follow_up(&mut self) -> Result<(Agent, Affordance, Duration)> {
-        let limit = self.agent.settings().whole_timeout();
+        let settings = self.agent.settings();
+        let limited = self.choice.as_ref().map(|choice| settings.limited_by(&choice.form.members));
+        let limit = limited.as_ref().unwrap_or(settings).whole_timeout();
         let left = limit.saturating_sub(self.started.elapsed());
         if self.guard.is_none() {
             self.guard = Some(CancelOnDrop::new(self.control.clone()));
