@@ -80,11 +80,24 @@ impl Authorizer {
     ) -> Result<Vec<Authorization>> {
         let names = description.security(form);
         let alternatives = alternatives(description, &names, 0);
-        let mut first_error = None;
+        let (mut first_error, mut is_misused) = (None, false);
         for alternative in &alternatives {
             match self.all_of(description, form, alternative, caller).await {
+                // A credential that was given and can't be sent isn't left out.
+                Ok(granted) if granted.is_empty() && is_misused => break,
                 Ok(granted) => return Ok(granted),
-                Err(error) => first_error = first_error.or(Some(error)),
+                Err(error) => {
+                    let is_given = alternative.iter().any(|name| {
+                        let is_of = |setting: &str| setting.strip_prefix("credentials.") == Some(name);
+                        matches!(&error, Error::Setting { setting, .. } if is_of(setting))
+                            && find(name, caller.settings).is_some()
+                    });
+                    // Of several errors, that of a credential says more.
+                    if first_error.is_none() || is_given && !is_misused {
+                        first_error = Some(error);
+                    }
+                    is_misused |= is_given;
+                }
             }
         }
         match first_error {
@@ -432,6 +445,55 @@ mod tests {
             let error = value(template, json!({"org": "acme"})).expect_err(template);
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn credential_that_cannot_be_sent_is_not_left_out() {
+        let text = r#"{"id": "urn:a", "securityDefinitions": {
+            "pair": {"scheme": "apikey", "in": "header", "name": "X-Pair", "mcp:value": "{a}{b}"}, "none": {"scheme": "nosec"},
+            "key": {"scheme": "apikey", "in": "header", "name": "X-Key"}, "optional": {"scheme": "combo", "oneOf": ["pair", "none"]},
+            "any": {"scheme": "combo", "oneOf": ["pair", "key"]}},
+            "actions": {"a": {"forms": [{"href": "https://a.example", "security": "optional"}]}, "b": {"forms": [{"href": "https://a.example", "security": "any"}]}}}"#;
+        let description = Description::parse(text).unwrap();
+        let network = Network::new(crate::fetch::Options::default()).unwrap();
+        let authorize = async |action: &str, variables: &[&str]| {
+            let settings = Settings::new().environment(variables.iter().map(|name| (*name, "s")));
+            let none = Map::new();
+            let caller = Caller {
+                settings: &settings,
+                network: &network,
+                variables: &none,
+                found: None,
+                given_headers: &[],
+                stand_in: None,
+            };
+            let form = description.forms(&crate::Affordance::Action(action.into())).remove(0);
+            let granted = Authorizer::default().authorize(&description, &form, &caller).await;
+            granted.map(|granted| granted.len()).map_err(|error| error.to_string())
+        };
+        assert_eq!(authorize("a", &[]).await, Ok(0));
+        let error = authorize("a", &["AGENTDEX_CREDENTIAL_PAIR"]).await.expect_err("two secrets");
+        assert!(error.contains("several credentials"), "{error}");
+        assert_eq!(authorize("b", &["AGENTDEX_CREDENTIAL_PAIR", "AGENTDEX_CREDENTIAL_KEY"]).await, Ok(1));
+    }
+
+    #[test]
+    fn credentials_go_where_the_definition_says() {
+        for scheme in ["bearer", "basic", "apikey", "oauth2"] {
+            for (definition, expected) in [
+                (json!({"in": "query", "name": "k"}), Place::Query("k".into())),
+                (json!({"in": "cookie", "name": "k"}), Place::Cookie("k".into())),
+                (json!({"in": "body", "name": "/k"}), Place::Body("/k".into())),
+                (json!({"in": "uri", "name": "k"}), Place::Uri("k".into())),
+                (json!({"in": "header", "name": "X-K"}), Place::Header("X-K".into())),
+            ] {
+                assert_eq!(place(definition.as_object().unwrap(), scheme), expected, "{scheme}: {definition}");
+            }
+        }
+        let none = Map::new();
+        // TD 1.1, section 5.3.3.5.
+        assert_eq!(place(&none, "apikey"), Place::Query("api_key".into()));
+        assert_eq!(place(&none, "bearer"), Place::Header("Authorization".into()));
     }
 
     #[test]
