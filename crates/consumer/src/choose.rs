@@ -63,7 +63,10 @@ fn no_form(
             }
             (Some("mcp"), Some(transport)) => format!("{} with the subprotocol mcp over {transport}", form.scheme()),
             (Some(subprotocol), _) => format!("{} with the subprotocol {subprotocol}", form.scheme()),
-            (None, _) => form.scheme(),
+            (None, _) => match form.text("contentType") {
+                Some(content_type) => format!("{} with {content_type}", form.scheme()),
+                None => form.scheme(),
+            },
         })
         .collect();
     let reason = match (description.find(affordance), seen.as_slice()) {
@@ -163,6 +166,17 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn form_that_nothing_supports_is_named_with_its_content_type() {
+        let text = r#"{"id": "urn:a", "actions": {"a": {"forms": [
+            {"href": "https://a.example", "contentType": "application/cbor"}, {"href": "coap://a.example"}]}}}"#;
+        let description = Description::parse(text).unwrap();
+        let bindings = crate::bindings::all();
+        let action = Affordance::Action("a".into());
+        let error = choices(&description, &action, Operation::InvokeAction, &Settings::new(), &bindings).unwrap_err();
+        assert!(error.to_string().contains("its forms are: https with application/cbor, coap;"), "{error}");
+    }
 
     #[test]
     fn endpoint_replaces_the_origin() {

@@ -221,9 +221,32 @@ fn encoded_as(outgoing: Outgoing, content_type: &str, data: Value) -> Result<Out
         (plain, Value::String(text)) if plain != "application/json" && !plain.ends_with("+json") => {
             outgoing.body(content_type, text.clone().into_bytes())
         }
-        (plain, _) if plain == "application/json" || plain.ends_with("+json") || plain.starts_with("text/") => {
+        (plain, _)
+            if plain == "application/json"
+                || plain.ends_with("+json")
+                || plain.starts_with("text/") && plain != "text/xml" =>
+        {
             outgoing.json(content_type, &data)
         }
         _ => return Err(Error::Unsupported { what: format!("structured input in a form of {content_type}") }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn structured_input_is_not_sent_as_xml() {
+        let encode = |content_type: &str, data: Value| {
+            encoded_as(Outgoing::new(Method::POST, "https://a.example"), content_type, data).map(|sent| sent.body)
+        };
+        for content_type in ["text/xml", "text/xml; charset=utf-8", "application/atom+xml"] {
+            encode(content_type, json!({"a": 1})).expect_err(content_type);
+            assert_eq!(encode(content_type, json!("<a/>")).expect("a text"), Some(b"<a/>".to_vec()), "{content_type}");
+        }
+        assert_eq!(encode("text/plain", json!(1)).expect("a number"), Some(b"1".to_vec()));
+    }
 }
