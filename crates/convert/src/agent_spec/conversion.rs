@@ -18,6 +18,7 @@ use super::{
 use crate::casting::effort::Effort;
 use crate::{
     Conversion, ConvertedThing, Error, Format, MAX_SOURCE_BYTES, Result,
+    redaction::without_credentials,
     td::{self, LmosKind, Report, Violation},
 };
 
@@ -194,10 +195,17 @@ fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings:
                 0 => String::new(),
                 more => format!(" (and {more} more like it)"),
             };
-            format!(
-                "no address to call this at{more}, so it is described by capabilities instead of an action; give the \
-                 URL of the agent as `base` (`--base`)"
-            )
+            match mapper.relative_url(first) {
+                Some(url) => format!(
+                    "the URL {:?} is relative, so it is described by capabilities instead of an action{more}; write \
+                     an absolute URL, or give the address to call this at as `base` (`--base`)",
+                    without_credentials(url)
+                ),
+                None => format!(
+                    "no address to call this at{more}, so it is described by capabilities instead of an action; give \
+                     the URL of the agent as `base` (`--base`)"
+                ),
+            }
         };
         findings.warning(|| mapper.graph.at(first), "no-endpoint", message);
     }
@@ -226,4 +234,40 @@ fn no_thing(graph: &Graph<'_>, warnings: Vec<Violation>) -> Error {
          MCPToolBox)"
     );
     refusal(Violation::new("", "no-thing", message), warnings)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn relative_url_is_named() {
+        let warning = |document: serde_json::Value| {
+            let configuration = Configuration::parse(document.to_string().as_bytes(), crate::Syntax::Json, &[])
+                .expect("a configuration");
+            let conversion = configuration.to_things(&Options::default()).expect("a Thing");
+            let found = conversion.warnings.into_iter().find(|warning| warning.rule == "no-endpoint");
+            found.map(|found| found.message).unwrap_or_default()
+        };
+        let named = |members: serde_json::Value| {
+            let mut document = json!({
+                "id": "t", "name": "t", "description": "d", "inputs": [], "outputs": [], "agentspec_version": "25.4.2",
+            });
+            document.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            document
+        };
+        let transport = json!({"component_type": "SSETransport", "id": "c", "name": "c", "url": "/relative/x"});
+        for members in [
+            json!({"component_type": "RemoteTool", "url": "/relative/x", "http_method": "POST"}),
+            json!({"component_type": "MCPTool", "client_transport": transport}),
+        ] {
+            let message = warning(named(members.clone()));
+            assert!(
+                message.contains("\"/relative/x\" is relative") && message.contains("--base"),
+                "{members}: {message}"
+            );
+        }
+    }
 }

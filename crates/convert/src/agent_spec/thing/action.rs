@@ -21,15 +21,29 @@ type Object = Map<String, Value>;
 impl<'d> Mapper<'_, 'd> {
     /// Finds the endpoint that a component itself specifies.
     pub(super) fn own_endpoint(&self, key: Key) -> Option<Endpoint> {
-        let (owner, field) = match self.call(key) {
-            Call::Unsaid => return None,
-            Call::Request => return self.request_endpoint(key),
-            Call::Mcp => (self.graph.part(key, "client_transport")?, "url"),
-            Call::A2a => (key, "agent_url"),
-        };
+        if self.call(key) == Call::Request {
+            return self.request_endpoint(key);
+        }
+        let (owner, field) = self.url_field(key)?;
         let mut endpoint = Endpoint::of_url(self.text(owner, field)?)?;
         endpoint.credentials.user_info |= self.had_user_info(owner, field);
         Some(endpoint)
+    }
+
+    /// Returns the component and its field with the URL that a component is called at.
+    fn url_field(&self, key: Key) -> Option<(Key, &'static str)> {
+        Some(match self.call(key) {
+            Call::Unsaid => return None,
+            Call::Request => (key, "url"),
+            Call::Mcp => (self.graph.part(key, "client_transport")?, "url"),
+            Call::A2a => (key, "agent_url"),
+        })
+    }
+
+    /// Returns the URL that a component is called at, if it is relative.
+    pub(in crate::agent_spec) fn relative_url(&self, key: Key) -> Option<&'d str> {
+        let (owner, field) = self.url_field(key)?;
+        self.text(owner, field).filter(|url| !url.is_empty() && !url.contains("://") && !url.starts_with("{{"))
     }
 
     pub(super) fn requires_confirmation(&self, key: Key) -> bool {
