@@ -62,6 +62,13 @@ x:
     }
 
     #[test]
+    fn integers_keep_their_digits() {
+        let json = r#"{"a": 18446744073709551616, "b": [-9223372036854775809, 12345678901234567890123]}"#;
+        let yaml = from_json(json).unwrap();
+        assert_eq!(Syntax::Yaml.to_json(yaml.as_bytes()).unwrap().replace(' ', ""), json.replace(' ', ""));
+    }
+
+    #[test]
     fn strings_that_look_like_something_else_stay_strings() {
         let texts = [
             "",

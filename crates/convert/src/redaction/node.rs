@@ -90,6 +90,13 @@ impl<'t> Node<'t> {
         matches!(self.kind, Kind::Array(_))
     }
 
+    /// True for an integer with more digits than its value keeps, as it is a floating-point number.
+    pub(crate) fn is_cut_integer(&self) -> bool {
+        let Kind::Number(token) = self.kind else { return false };
+        let is_integer = token.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+        is_integer && token.parse::<i64>().is_err() && token.parse::<u64>().is_err()
+    }
+
     /// The elements of an array.
     pub(crate) fn elements(&self) -> &[Node<'t>] {
         match &self.kind {
@@ -106,9 +113,10 @@ impl Serialize for Node<'_> {
             Kind::Text(text) => serializer.serialize_str(text),
             Kind::Array(elements) => serializer.collect_seq(elements),
             Kind::Object(members) => serializer.collect_map(members.iter().map(|member| (&member.name, &member.value))),
-            Kind::Number(token) | Kind::Other(token) => {
-                serde_json::from_str::<Value>(token).map_err(S::Error::custom)?.serialize(serializer)
-            }
+            Kind::Number(token) | Kind::Other(token) => match token.parse::<i128>() {
+                Ok(integer) if self.is_cut_integer() => serializer.serialize_i128(integer),
+                _ => serde_json::from_str::<Value>(token).map_err(S::Error::custom)?.serialize(serializer),
+            },
         }
     }
 }

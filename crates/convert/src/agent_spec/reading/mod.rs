@@ -36,8 +36,10 @@ impl<'d> Reader<'d, '_> {
         let beside: Vec<_> =
             numbered.map(|(source, number)| (source, At::Place(self.graph.places.document(number)))).collect();
         self.check_duplicates(main, &at_main);
+        self.check_integers(main, &at_main);
         for (source, at) in &beside {
             self.check_duplicates(source, at);
+            self.check_integers(source, at);
         }
         self.is_beside = true;
         for (source, at) in &beside {
@@ -65,6 +67,19 @@ impl<'d> Reader<'d, '_> {
                 Profile::Spec => self.findings.error(spot, "duplicate-member", message),
                 Profile::Sdk => self.findings.warning(spot, "duplicate-member", message),
             }
+        }
+    }
+
+    fn check_integers(&mut self, source: &'d Source, at: &At<'_, 'd>) {
+        for pointer in &source.cut_integers {
+            let spot = || {
+                let mut spot = self.graph.spot(at);
+                spot.pointer.push_str(pointer);
+                spot
+            };
+            let message =
+                || "the integer has more than 64 bits, and is rounded; write it as a string to keep its digits";
+            self.findings.warning(spot, "rounded-integer", message);
         }
     }
 
