@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Card, Generation, Options, THING_EXTENSION,
+    Card, Generation, Options,
     export_forms::{self, Reach, Reached, forms_of},
     export_schemes,
     export_security::ThingSecurity,
@@ -80,8 +80,7 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     if let Some(id) = members.get("id").and_then(Value::as_str).filter(|_| !was_card)
         && thing::id_of(&card, &Options::default()).ok().as_deref() != Some(id)
     {
-        let description = "The card is made of the Thing Description with this id.";
-        export.add_extension(&json!({"uri": THING_EXTENSION, "description": description, "params": {"id": id}}));
+        export.add_extension(&thing::id_extension(id));
         card = of_members(&export.card)?;
     }
     let mut rendition = card.render(generation);

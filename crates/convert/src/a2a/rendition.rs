@@ -9,14 +9,14 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
-    Card, FORMS_BINDING, Generation,
+    Card, FORMS_BINDING, Generation, Options,
     interface::{Binding, Interface},
     members,
     normalization::{EXTENDED_CARD, REACHED_IN_0},
-    rendition_security,
+    rendition_security, thing,
 };
 use crate::{
     Rendition,
@@ -46,7 +46,26 @@ impl Card {
         rendering.drop_signatures();
         let Rendering { mut members, findings, .. } = rendering;
         members::of_card(generation).into_iter().for_each(|table| shape::complete(&mut members, table));
+        self.keep_id(&mut members);
         Rendition { bytes: serde_json::to_vec(&members).unwrap_or_default(), warnings: findings.into_list() }
+    }
+
+    /// Adds the id that the card gives to one that would give another: without a tenant, or with another first interface.
+    fn keep_id(&self, rendered: &mut Object) {
+        let id_of = |card: &Card| thing::id_of(card, &Options::default()).ok();
+        let id_of_rendered =
+            Card::parse(&serde_json::to_vec(rendered).unwrap_or_default()).ok().as_ref().and_then(id_of);
+        let Some(id) =
+            id_of(self).filter(|_| id_of_rendered.is_some()).filter(|id| Some(id) != id_of_rendered.as_ref())
+        else {
+            return;
+        };
+        let capabilities = rendered.entry("capabilities").or_insert_with(|| json!({}));
+        if let Some(extensions) = capabilities.as_object_mut().map(|all| all.entry("extensions").or_insert(json!([])))
+            && let Some(extensions) = extensions.as_array_mut()
+        {
+            extensions.push(thing::id_extension(&id));
+        }
     }
 }
 
@@ -178,6 +197,35 @@ impl Rendering<'_> {
         if self.members.remove("signatures").is_some() {
             let message = "the signatures don't cover this changed card, and are left out";
             self.warn(&Path::ROOT.member("signatures"), "signatures-left-out", message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn card_of_another_version_is_of_the_same_agent() {
+        let interface =
+            |url: &str, version: &str| json!({"url": url, "protocolBinding": "JSONRPC", "protocolVersion": version});
+        let mut with_tenant = interface("https://a.example/a2a", "1.0");
+        with_tenant["tenant"] = "t1".into();
+        for interfaces in [
+            json!([with_tenant]),
+            json!([interface("https://a.example/new", "1.0"), interface("https://a.example/old", "0.3")]),
+            json!([interface("https://a.example/a2a", "1.0")]),
+        ] {
+            let card = json!({
+                "name": "Desk", "description": "d", "version": "1.0.0", "supportedInterfaces": interfaces,
+                "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+                "skills": [{"id": "a", "name": "a", "description": "a", "tags": []}],
+            });
+            let card = Card::parse(card.to_string().as_bytes()).unwrap();
+            let old = Card::parse(&card.as_version(Generation::V0).bytes).unwrap();
+            let new = Card::parse(&old.as_version(Generation::V1).bytes).unwrap();
+            let ids = [&card, &old, &new].map(|card| thing::id_of(card, &Options::default()).unwrap());
+            assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?} {interfaces}");
         }
     }
 }

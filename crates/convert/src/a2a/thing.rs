@@ -90,6 +90,12 @@ fn thing_id(card: &Card) -> Option<&str> {
     extension.get("params")?.get("id")?.as_str()
 }
 
+/// The extension that says of which Thing a card is made.
+pub(super) fn id_extension(id: &str) -> Value {
+    let description = "The card is made of the Thing Description with this id.";
+    json!({"uri": THING_EXTENSION, "description": description, "params": {"id": id}})
+}
+
 pub(super) fn id_of(card: &Card, options: &Options) -> Result<String> {
     if let Some(id) = &options.id {
         return Ok(normalize_id(id)?.into_owned());
