@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::{FORMS_BINDING, Generation, interface::Binding, reference::interface_url, rest::Resources};
+use crate::agent_spec::REQUIRES_CONFIRMATION;
 
 type Object = Map<String, Value>;
 
@@ -13,7 +14,7 @@ const MOST_INTERFACES: usize = 100;
 /// The members of a form that tell which interface it is of.
 const INTERFACE_OF_FORM: [&str; 5] = ["href", "contentType", "a2a:binding", "a2a:protocolVersion", "a2a:tenant"];
 /// Members of an action that the extension for plain HTTP requests lists beside its forms.
-pub(super) const LISTED: [&str; 3] = ["input", "output", "uriVariables"];
+pub(super) const LISTED: [&str; 4] = ["input", "output", "uriVariables", REQUIRES_CONFIRMATION];
 
 /// The interfaces made of a Thing's forms, by protocol.
 pub(super) enum Reached {

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::{
     A2A_NAMESPACE, Card, Options, THING_EXTENSION,
+    export_forms::forms_of,
     forms::callables,
     invalid,
     reference::{Unusable, interface_url, web_url},
@@ -13,6 +14,7 @@ use super::{
 };
 use crate::{
     Conversion, ConvertedThing, Format, Result, Source,
+    agent_spec::AGENT_SPEC_NAMESPACE,
     canonical_url::canonical_url,
     shape::Findings,
     td::{Document, Identity, LmosKind, Strictness, Violation, admit, internal::Path, normalize_id},
@@ -57,8 +59,18 @@ fn finish(members: Object, id: &str, card: &Card) -> Result<ConvertedThing> {
     thing.type_("a2a:Agent");
     thing.prefix("a2a", A2A_NAMESPACE);
     thing.prefix("htv", HTTP_NAMESPACE);
+    if listed_actions(card).is_some() && members.get("actions").is_some_and(names_agent_spec) {
+        thing.prefix("agentspec", AGENT_SPEC_NAMESPACE);
+    }
     thing.set_all(members);
     thing.finish(Source { format: Format::A2a, media_type: "application/json".into(), bytes: card.bytes().to_vec() })
+}
+
+/// True if actions have terms of Agent Spec, or their forms do.
+fn names_agent_spec(actions: &Value) -> bool {
+    let is_term = |name: &String| name.starts_with("agentspec:");
+    let mut actions = actions.as_object().into_iter().flat_map(Object::values).filter_map(Value::as_object);
+    actions.any(|action| action.keys().any(is_term) || forms_of(action).any(|form| form.keys().any(is_term)))
 }
 
 /// All members of the description but the id.

@@ -58,7 +58,7 @@ mod version;
 mod yaml_text;
 
 pub(super) use self::format::FORMAT;
-pub(crate) use self::terms::{DESCRIPTION, REQUEST};
+pub(crate) use self::terms::{DESCRIPTION, REQUEST, REQUIRES_CONFIRMATION};
 pub use self::{
     chain::{FlowChain, NeededAgent},
     configuration::Configuration,

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     Conversion, Format, Result, Source,
+    agent_spec::{AGENT_SPEC_NAMESPACE, REQUIRES_CONFIRMATION},
     shape::Findings,
     td::{LmosKind, internal::Path, normalize_id},
     thing_builder::{HTTP_NAMESPACE, ThingBuilder, capability},
@@ -133,6 +134,9 @@ fn add_tools(server: &Server, thing: &mut ThingBuilder, findings: &mut Findings)
     let mut actions: Object = tools.iter().map(&mut named).collect();
     if actions.is_empty() {
         actions.insert(own_name.to_owned(), tool::any_tool(&remotes).into());
+    }
+    if actions.values().any(|action| action.get(REQUIRES_CONFIRMATION).is_some()) {
+        thing.prefix("agentspec", AGENT_SPEC_NAMESPACE);
     }
     thing.set("actions", actions.into());
     if definitions.is_empty() {

@@ -10,6 +10,7 @@ use super::{
     remote::Remote,
 };
 use crate::{
+    agent_spec::REQUIRES_CONFIRMATION,
     data_schema::DataSchemas,
     keywords::Keyword,
     shape::Findings,
@@ -23,10 +24,12 @@ type Object = Map<String, Value>;
 
 /// Schemas of a tool, and the members of an action that they become.
 const SCHEMAS: [(&str, &str); 2] = [("inputSchema", "input"), ("outputSchema", "output")];
+/// The member of a tool's `_meta` that requires its user to agree to each call.
+const CONFIRMATION: &str = "agentdex/requiresConfirmation";
 /// Hints of a tool, and the members of an action that they become.
 const HINTS: [(&str, &str); 2] = [("readOnlyHint", "safe"), ("idempotentHint", "idempotent")];
 /// Members of an action that a tool says.
-const OF_TOOL: [&str; 6] = ["title", "description", "safe", "idempotent", "input", "output"];
+const OF_TOOL: [&str; 7] = ["title", "description", "safe", "idempotent", "input", "output", REQUIRES_CONFIRMATION];
 
 /// A tool and its name.
 #[derive(Clone, Copy)]
@@ -117,6 +120,9 @@ impl Tool<'_> {
         }
         for (schema, member) in SCHEMAS {
             action.extend(self.members.get(schema).map(|schema| (member.to_owned(), schemas.of(schema))));
+        }
+        if self.members.get("_meta").and_then(|meta| meta.get(CONFIRMATION)) == Some(&Value::Bool(true)) {
+            action.insert(REQUIRES_CONFIRMATION.to_owned(), true.into());
         }
         action
     }
@@ -239,6 +245,9 @@ fn of_action(name: &str, action: &Object, findings: &mut Findings) -> Value {
     let hints: Object = HINTS.iter().filter_map(hint).collect();
     if !hints.is_empty() {
         put("annotations", hints.into());
+    }
+    if action.get(REQUIRES_CONFIRMATION) == Some(&Value::Bool(true)) {
+        put("_meta", json!({CONFIRMATION: true}));
     }
     tool.into()
 }
