@@ -1,18 +1,26 @@
 //! What a document that was made of a Thing doesn't say of it.
 //!
-//! Texts and addresses are looked for in the document, data and security in the Things that importing it gives. What only
+//! Data, security, and calls are compared with those of the Things that importing the document gives. Every other member
+//! of the Thing is compared value by value: it is in one of these Things, or its texts are in the document. What only
 //! agentdex reads, a description in metadata or an extension of ours, is left out before.
 
+mod requests;
+mod requirements;
 mod schemas;
+mod values;
 
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
-use self::schemas::{is_expressed_by, takes_nothing};
+use self::{
+    requirements::{Scheme, requirement, scheme},
+    schemas::{is_expressed_by, takes_nothing},
+    values::{Missing, Scope, Texts},
+};
 use crate::{
     Export, Format, ImportOptions, Input, Rendition, Result,
-    agent_spec::{DESCRIPTION, REQUEST},
+    agent_spec::{DESCRIPTION, REQUIRES_CONFIRMATION},
     td::{
         Violation,
         internal::{McpTransport, Path},
@@ -23,21 +31,63 @@ use crate::{
 const RULE: &str = "not-expressed";
 /// The most warnings of one document.
 const MOST: usize = 50;
-/// Members whose texts a document of another format may have, such as the model of an agent.
-const DETAILS: [&str; 7] = [
-    "agentspec:model",
-    "aos:model",
-    "aos:organization",
-    "aos:mcpServers",
-    "lmos:supportedChannels",
-    "lmos:supportedTenants",
-    "mcp:packages",
+/// Members of a Thing that identify it or its source, or that say again what actions and security definitions do.
+const APART: [&str; 25] = [
+    "@context",
+    "@type",
+    "id",
+    "base",
+    "registration",
+    "actions",
+    "properties",
+    "events",
+    "links",
+    "uriVariables",
+    "security",
+    "securityDefinitions",
+    "lmos:capabilities",
+    "a2a:additionalInterfaces",
+    "a2a:preferredTransport",
+    "a2a:protocolVersion",
+    "a2a:securityRequirements",
+    "a2a:securitySchemes",
+    "a2a:supportedInterfaces",
+    "agentspec:id",
+    "agentspec:specVersion",
+    "aos:id",
+    "mcp:$schema",
+    "mcp:name",
+    "mcp:remotes",
 ];
+/// Members whose texts may be anywhere in a document: formats have other names for them.
+const RENAMED: [&str; 6] = ["title", "titles", "description", "descriptions", "support", "lmos:metadata"];
+/// Members of a form that its address, its protocol, and its tool imply, or that are compared by themselves.
+const OF_CALL: [&str; 15] = [
+    "href",
+    "op",
+    "security",
+    "subprotocol",
+    "htv:headers",
+    "htv:methodName",
+    "contentType",
+    "mcp:method",
+    "mcp:tool",
+    "mcp:transport",
+    "agentspec:transport",
+    "a2a:agentCard",
+    "a2a:binding",
+    "a2a:method",
+    "a2a:protocolVersion",
+];
+/// The members of a form that have defaults.
+const DEFAULTS: [(&str, &str); 3] =
+    [("op", "invokeaction"), ("htv:methodName", "POST"), ("contentType", "application/json")];
+/// Prefixes of the types that a Thing has by its format.
+const TYPES_OF_FORMATS: [&str; 6] = ["lmos:", "a2a:", "agentspec:", "aos:", "mcp:", "tm:"];
+/// Members of a tool of MCP that its action has.
+const OF_TOOL: [&str; 5] = ["mcp:name", "mcp:title", "mcp:description", "mcp:inputSchema", "mcp:outputSchema"];
 /// The most forms of one action that are checked.
 const MOST_FORMS: usize = 64;
-/// The most schemes, and sets of them, of one form that are compared, and the deepest combination of them.
-const MOST_SCHEMES: usize = 64;
-const DEEPEST_COMBINATION: usize = 4;
 
 impl Export {
     /// Creates a document from a Thing Description, in one of its versions. Each member of the Thing that the
@@ -58,13 +108,57 @@ impl Export {
 fn unexpressed(format: Format, thing: &Value, document: &[u8]) -> Vec<Violation> {
     let Ok(mut document) = serde_json::from_slice::<Value>(document) else { return Vec::new() };
     without_own(&mut document);
-    let mut texts = BTreeSet::new();
-    collect_texts(&document, &mut texts);
-    let expressed = Expressed { things: things_of(format, thing, &document), texts, noun: format.descriptor().noun };
-    let mut found = Vec::new();
-    expressed.compare(thing, &mut found);
-    found.truncate(MOST);
-    found
+    let things = things_of(format, thing, &document);
+    let expressed = Expressed { index: Index::of(&things), texts: Texts::of(&document), things: &things };
+    let mut losses = Losses { noun: format.descriptor().noun, found: Vec::new(), further: 0 };
+    expressed.compare(thing, &mut losses);
+    losses.finish()
+}
+
+/// The warnings, as many as one document may have.
+struct Losses {
+    noun: &'static str,
+    found: Vec<Violation>,
+    /// The number of those that there is no room for.
+    further: usize,
+}
+
+impl Losses {
+    fn add(&mut self, at: &Path<'_>) {
+        self.push(|noun| absent(noun, at.to_pointer()));
+    }
+
+    fn add_missing(&mut self, missing: Missing) {
+        missing.pointers.into_iter().for_each(|pointer| self.push(|noun| absent(noun, pointer)));
+        self.further += missing.further;
+    }
+
+    fn add_change(&mut self, at: &Path<'_>, change: &str) {
+        self.push(|noun| Violation::new(at.to_pointer(), RULE, format!("{noun} {change}")));
+    }
+
+    fn push(&mut self, warning: impl FnOnce(&str) -> Violation) {
+        match self.found.len() < MOST {
+            true => self.found.push(warning(self.noun)),
+            false => self.further += 1,
+        }
+    }
+
+    fn add_unless(&mut self, is_expressed: bool, at: &Path<'_>) {
+        if !is_expressed {
+            self.add(at);
+        }
+    }
+
+    fn finish(mut self) -> Vec<Violation> {
+        if self.further > 0 {
+            self.found.pop();
+            let message =
+                format!("{} leaves out {} more members, or has different values", self.noun, self.further + 1);
+            self.found.push(Violation::new("", RULE, message));
+        }
+        self.found
+    }
 }
 
 /// Removes what no other program reads.
@@ -76,6 +170,15 @@ fn without_own(document: &mut Value) {
     if let Some(extensions) = extensions {
         extensions.retain(|one| !one["uri"].as_str().is_some_and(|uri| uri.starts_with("urn:agentdex:")));
     }
+    if let Some(Value::Object(metas)) = document.get_mut("_meta") {
+        metas.values_mut().filter_map(|noted| noted.get_mut("tools")).for_each(without_own_of_tools);
+    }
+    document.get_mut("tools").into_iter().for_each(without_own_of_tools);
+}
+
+fn without_own_of_tools(tools: &mut Value) {
+    let metas = tools.as_array_mut().into_iter().flatten().filter_map(|tool| tool.get_mut("_meta")?.as_object_mut());
+    metas.for_each(|meta| meta.retain(|name, _| !name.starts_with("agentdex/")));
 }
 
 fn things_of(format: Format, thing: &Value, document: &Value) -> Vec<Value> {
@@ -104,136 +207,204 @@ fn as_root(component: &Value, document: &Value) -> Value {
     root
 }
 
-fn collect_texts<'v>(value: &'v Value, texts: &mut BTreeSet<&'v str>) {
-    match value {
-        Value::String(text) => drop(texts.insert(text)),
-        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
-        Value::Object(members) => members.values().for_each(|member| collect_texts(member, texts)),
-        _ => {}
-    }
+fn absent(noun: &str, pointer: String) -> Violation {
+    Violation::new(pointer, RULE, format!("{noun} leaves this out, or has a different value"))
 }
 
 /// What a document says.
 struct Expressed<'d> {
-    things: Vec<Value>,
-    texts: BTreeSet<&'d str>,
-    noun: &'static str,
+    things: &'d [Value],
+    index: Index<'d>,
+    texts: Texts<'d>,
 }
 
-impl Expressed<'_> {
-    fn compare(&self, thing: &Value, found: &mut Vec<Violation>) {
+impl<'d> Expressed<'d> {
+    fn compare(&self, thing: &Value, losses: &mut Losses) {
         let root = Path::ROOT;
-        for name in ["title", "description", "support"] {
-            self.compare_text(thing.get(name), &root.member(name), found);
-        }
-        let (version, at) = (thing.get("version").and_then(|version| version.get("instance")), root.member("version"));
-        self.compare_text(version, &at.member("instance"), found);
-        let metadata = thing.get("lmos:metadata").and_then(|metadata| metadata.get("lmos:vendor"));
-        let of_lmos = root.member("lmos:metadata");
-        let vendor = of_lmos.member("lmos:vendor");
-        match metadata {
-            Some(Value::Object(members)) => {
-                members.iter().for_each(|(name, value)| self.compare_text(Some(value), &vendor.member(name), found));
+        for (name, value) in thing.as_object().into_iter().flatten() {
+            if APART.contains(&name.as_str()) || name.starts_with("agentdex:") {
+                continue;
             }
-            text => self.compare_text(text, &vendor, found),
+            let counterparts = self.index.members.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let scope = match RENAMED.contains(&name.as_str()) {
+                true => Scope::Document,
+                false => Scope::of_member(name),
+            };
+            match name.as_str() {
+                "mcp:tools" => self.compare_tools(value, counterparts, &root.member(name), losses),
+                _ => self.compare_value(value, counterparts, scope, &root.member(name), losses),
+            }
         }
-        let links = root.member("links");
-        for (index, link) in thing.get("links").and_then(Value::as_array).into_iter().flatten().enumerate() {
-            self.compare_text(link.get("href"), &links.index(index).member("href"), found);
-        }
+        self.compare_types(thing, self.things, &root, losses);
+        self.compare_links(thing, losses);
         for kind in ["properties", "events"] {
             let list = root.member(kind);
-            for name in affordances(thing, kind).keys() {
-                let is_expressed = self.things.iter().any(|read| affordances(read, kind).contains_key(name));
-                self.warn_unless(is_expressed, &list.member(name), found);
+            for (name, affordance) in affordances(thing, kind) {
+                let read: Vec<&Value> =
+                    self.things.iter().filter_map(|read| affordances(read, kind).get(name)).collect();
+                match read.is_empty() {
+                    true => losses.add(&list.member(name)),
+                    false => self.compare_members(affordance, &read, &["forms"], &list.member(name), losses),
+                }
             }
         }
-        let (actions, index) = (root.member("actions"), Index::of(&self.things));
+        let actions = root.member("actions");
         for (name, action) in affordances(thing, "actions") {
-            self.compare_action(thing, (name, action), &index, &actions.member(name), found);
+            self.compare_action(thing, (name, action), &actions.member(name), losses);
         }
-        self.compare_capabilities(thing, found);
+        self.compare_capabilities(thing, losses);
         let variables = root.member("uriVariables");
-        for name in affordances(thing, "uriVariables").keys() {
+        for (name, schema) in affordances(thing, "uriVariables") {
             let mut actions = self.things.iter().flat_map(|read| affordances(read, "actions").values());
-            self.warn_unless(actions.any(|said| takes(said, name)), &variables.member(name), found);
+            losses.add_unless(actions.any(|said| takes(said, name, schema)), &variables.member(name));
         }
-        for name in DETAILS {
-            if let Some(detail) = thing.get(name) {
-                let mut texts = BTreeSet::new();
-                collect_texts(detail, &mut texts);
-                self.warn_unless(texts.is_subset(&self.texts), &root.member(name), found);
-            }
-        }
-        self.compare_security(thing, &index, found);
+        self.compare_security(thing, losses);
     }
 
-    /// Compares capabilities that aren't actions.
-    fn compare_capabilities(&self, thing: &Value, found: &mut Vec<Violation>) {
+    fn compare_value(
+        &self,
+        value: &Value,
+        counterparts: &[&Value],
+        scope: Scope<'_>,
+        at: &Path<'_>,
+        losses: &mut Losses,
+    ) {
+        let missing = self.texts.find_missing(value, counterparts, scope, at);
+        losses.add_missing(missing);
+    }
+
+    /// Compares the members of an object with those of objects that were read. Members that are compared otherwise are
+    /// left out.
+    fn compare_members(&self, object: &Value, read: &[&Value], except: &[&str], at: &Path<'_>, losses: &mut Losses) {
+        let members = object.as_object().into_iter().flatten();
+        for (name, value) in members.filter(|(name, _)| *name != "@type" && !except.contains(&name.as_str())) {
+            let counterparts: Vec<&Value> = read.iter().filter_map(|read| read.get(name)).collect();
+            let scope = match ["title", "titles", "description", "descriptions"].contains(&name.as_str()) {
+                true => Scope::Document,
+                false => Scope::of_member(name),
+            };
+            self.compare_value(value, &counterparts, scope, &at.member(name), losses);
+        }
+        self.compare_types(object, read.iter().copied(), at, losses);
+    }
+
+    /// Compares the types that no format implies.
+    fn compare_types<'t>(
+        &self,
+        object: &Value,
+        read: impl IntoIterator<Item = &'t Value>,
+        at: &Path<'_>,
+        losses: &mut Losses,
+    ) {
+        let types = |object: &'_ Value| -> BTreeSet<String> {
+            let named = object
+                .get("@type")
+                .map_or(&[][..], |one| one.as_array().map_or(std::slice::from_ref(one), Vec::as_slice));
+            named.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let mut own = types(object);
+        own.retain(|name| name != "Thing" && !TYPES_OF_FORMATS.iter().any(|prefix| name.starts_with(prefix)));
+        if !own.is_empty() {
+            for read in read {
+                own = &own - &types(read);
+            }
+            losses.add_unless(own.is_empty(), &at.member("@type"));
+        }
+    }
+
+    /// Compares what the tools of an MCP server have beside the members of their actions.
+    fn compare_tools(&self, tools: &Value, counterparts: &[&Value], at: &Path<'_>, losses: &mut Losses) {
+        let rest = |tools: &Value| -> Value {
+            let mut tools = tools.clone();
+            for tool in tools.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+                tool.retain(|name, _| !OF_TOOL.contains(&name.as_str()));
+                if let Some(Value::Object(hints)) = tool.get_mut("mcp:annotations") {
+                    hints.retain(|name, _| !["mcp:readOnlyHint", "mcp:idempotentHint"].contains(&name.as_str()));
+                }
+            }
+            tools
+        };
+        let others: Vec<Value> = counterparts.iter().map(|other| rest(other)).collect();
+        let others: Vec<&Value> = others.iter().collect();
+        self.compare_value(&rest(tools), &others, Scope::Member("tools"), at, losses);
+    }
+
+    fn compare_links(&self, thing: &Value, losses: &mut Losses) {
+        let list = Path::ROOT.member("links");
+        for (index, link) in thing.get("links").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            let (at, href) = (list.index(index), link["href"].as_str().unwrap_or_default());
+            let read = self.index.links.get(href).map(Vec::as_slice).unwrap_or_default();
+            match read.is_empty() && !self.texts.contains(href) {
+                true => losses.add(&at.member("href")),
+                false => self.compare_members(link, read, &["href"], &at, losses),
+            }
+        }
+    }
+
+    /// Compares capabilities. Of those that are actions, their actions have the texts and the data.
+    fn compare_capabilities(&self, thing: &Value, losses: &mut Losses) {
+        const OF_ACTION: [&str; 8] = [
+            "lmos:id",
+            "lmos:name",
+            "lmos:description",
+            "lmos:input",
+            "lmos:output",
+            "agentspec:input",
+            "agentspec:output",
+            REQUIRES_CONFIRMATION,
+        ];
         let list = Path::ROOT.member("lmos:capabilities");
         let entries = thing.get("lmos:capabilities").and_then(Value::as_array).into_iter().flatten().enumerate();
         for (number, entry) in entries {
             let names = ["lmos:id", "lmos:name"].map(|member| entry.get(member).and_then(Value::as_str));
             let names: Vec<&str> = names.into_iter().flatten().collect();
-            if names.iter().any(|name| affordances(thing, "actions").contains_key(*name)) || names.is_empty() {
+            let at = list.index(number);
+            let read: Vec<&Value> =
+                names.iter().find_map(|name| self.index.capabilities.get(name)).into_iter().copied().collect();
+            let said = read.first().copied().or_else(|| names.iter().find_map(|name| Some(self.index.named(name)?.1)));
+            if names.iter().any(|name| affordances(thing, "actions").contains_key(*name)) {
+                self.compare_members(entry, &read, &OF_ACTION, &at, losses);
                 continue;
             }
-            let at = list.index(number);
-            let Some((_, said)) = names.iter().find_map(|name| self.capability(name)) else {
-                self.warn_unless(false, &at, found);
+            let Some(said) = said else {
+                losses.add_unless(names.is_empty(), &at);
                 continue;
             };
-            self.compare_text(entry.get("lmos:description"), &at.member("lmos:description"), found);
+            self.compare_text(entry.get("lmos:description"), &at.member("lmos:description"), losses);
             for side in ["lmos:input", "lmos:output", "agentspec:input", "agentspec:output"] {
                 let Some(schema) = entry.get(side) else { continue };
                 let name = side.split(':').next_back().unwrap_or(side);
                 let is_expressed = schema_of(said, name).is_some_and(|said| is_expressed_by(schema, said));
-                self.warn_unless(is_expressed, &at.member(side), found);
+                losses.add_unless(is_expressed, &at.member(side));
             }
+            self.compare_members(entry, &[said], &OF_ACTION[..OF_ACTION.len() - 1], &at, losses);
         }
     }
 
-    fn compare_text(&self, text: Option<&Value>, at: &Path<'_>, found: &mut Vec<Violation>) {
+    fn compare_text(&self, text: Option<&Value>, at: &Path<'_>, losses: &mut Losses) {
         if let Some(text) = text.and_then(Value::as_str).filter(|text| !text.is_empty()) {
-            self.warn_unless(self.texts.contains(text), at, found);
+            losses.add_unless(self.texts.contains(text), at);
         }
     }
 
-    fn warn_unless(&self, is_expressed: bool, at: &Path<'_>, found: &mut Vec<Violation>) {
-        if !is_expressed && found.len() < MOST {
-            found.push(Violation::new(
-                at.to_pointer(),
-                RULE,
-                format!("{} leaves this out, or has a different value", self.noun),
-            ));
-        }
-    }
-
-    fn compare_action(
-        &self,
-        thing: &Value,
-        (name, action): (&str, &Value),
-        index: &Index<'_>,
-        at: &Path<'_>,
-        found: &mut Vec<Violation>,
-    ) {
+    fn compare_action(&self, thing: &Value, (name, action): (&str, &Value), at: &Path<'_>, losses: &mut Losses) {
         let forms = action.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let forms = &forms[..forms.len().min(MOST_FORMS)];
-        let caller = forms.iter().find_map(|form| index.callers.get(tool_of(form)?).copied());
-        let Some((read, said)) = caller.or_else(|| self.capability(name)) else {
-            return self.warn_unless(false, at, found);
+        let caller = forms.iter().find_map(|form| self.index.callers.get(tool_of(form)?).copied());
+        let Some((read, said)) = caller.or_else(|| self.index.named(name)) else {
+            return losses.add(at);
         };
-        self.compare_text(action.get("description"), &at.member("description"), found);
         for side in ["input", "output"] {
             let Some(schema) = action.get(side) else { continue };
             let said = schema_of(said, side);
             let is_expressed = said.map_or_else(|| takes_nothing(schema), |said| is_expressed_by(schema, said));
-            self.warn_unless(is_expressed, &at.member(side), found);
+            losses.add_unless(is_expressed, &at.member(side));
         }
-        self.compare_body(action, said, &at.member("input"), found);
+        self.compare_metadata((name, action), said, at, losses);
+        requests::compare_body(action, said, &at.member("input"), losses);
         let variables = at.member("uriVariables");
-        for name in affordances(action, "uriVariables").keys() {
-            self.warn_unless(takes(said, name), &variables.member(name), found);
+        for (name, schema) in affordances(action, "uriVariables") {
+            losses.add_unless(takes(said, name, schema), &variables.member(name));
         }
         let base = thing.get("base").and_then(Value::as_str).unwrap_or_default();
         let written = said.get("forms").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -244,15 +415,29 @@ impl Expressed<'_> {
         let has_address = |form: &Value| form["href"].as_str().is_some_and(|href| self.has_address(base, href));
         let list = at.member("forms");
         if !calls.iter().any(|(form, same)| !same.is_empty() || has_address(form)) {
-            return self.warn_unless(forms.is_empty(), &list, found);
+            return losses.add_unless(forms.is_empty(), &list);
         }
         for (number, (form, same)) in calls.iter().enumerate() {
             let form_at = list.index(number);
-            match same.is_empty() && (!written.is_empty() || !has_address(form)) {
-                true => self.warn_unless(false, &form_at, found),
-                false => self.compare_form((thing, form), (read, same), index, &form_at, found),
+            if same.is_empty() && (!written.is_empty() || !has_address(form)) {
+                losses.add(&form_at);
+                continue;
+            }
+            self.compare_form((thing, form), (read, same), &form_at, losses);
+            if same.iter().any(|other| requests::has_template(other)) && !requests::has_template(form) {
+                requests::compare_url((thing, action, form), (at, &form_at), losses);
             }
         }
+    }
+
+    /// Compares what an action has beside its data and its forms.
+    fn compare_metadata(&self, (name, action): (&str, &Value), said: &Value, at: &Path<'_>, losses: &mut Losses) {
+        let mut except = vec!["input", "output", "uriVariables", "forms"];
+        // What isn't said is false.
+        let flags = ["safe", "idempotent", REQUIRES_CONFIRMATION];
+        except.extend(flags.into_iter().filter(|flag| action.get(*flag) == Some(&Value::Bool(false))));
+        except.extend((action.get("title").is_some_and(|title| title == name)).then_some("title"));
+        self.compare_members(action, &[said], &except, at, losses);
     }
 
     /// Compares a form with those that make the same call by what was read of the document, if there are any.
@@ -260,95 +445,130 @@ impl Expressed<'_> {
         &self,
         (thing, form): (&Value, &Value),
         (read, same): (&Value, &[&Value]),
-        index: &Index<'_>,
         at: &Path<'_>,
-        found: &mut Vec<Violation>,
+        losses: &mut Losses,
     ) {
         let headers = at.member("htv:headers");
         let listed = form.get("htv:headers").and_then(Value::as_array).into_iter().flatten().enumerate();
         for (number, header) in listed {
-            self.compare_text(header.get("htv:fieldValue"), &headers.index(number), found);
+            self.compare_text(header.get("htv:fieldValue"), &headers.index(number), losses);
         }
+        // A protocol has a method and a media type of its own.
+        let defaults = if form.get("subprotocol").is_some() { &DEFAULTS[..1] } else { &DEFAULTS[..] };
+        for (name, default) in defaults {
+            let default = Value::from(*default);
+            let own = form.get(*name).unwrap_or(&default);
+            let is_same = |other: &Value| is_one_of(other, own) || is_one_of(own, other);
+            let is_expressed = match same {
+                [] => is_same(&default),
+                same => same.iter().any(|other| is_same(other.get(*name).unwrap_or(&default))),
+            };
+            losses.add_unless(is_expressed, &at.member(name));
+        }
+        self.compare_members(form, same, &OF_CALL, at, losses);
         if same.is_empty() {
             return;
         }
         let is_named = same.iter().any(|other| tool_of(other) == tool_of(form));
-        self.warn_unless(is_named, &at.member("mcp:tool"), found);
+        losses.add_unless(is_named, &at.member("mcp:tool"));
         let Some(asked) = requirement(thing, form) else { return };
         // Of a definition that the document lacks there is a warning.
-        if asked.iter().flatten().all(|scheme| index.schemes.contains(scheme)) {
+        if asked.iter().flatten().all(|scheme| self.index.schemes.contains_key(scheme)) {
             let is_secured = same.iter().any(|other| requirement(read, other).as_ref() == Some(&asked));
-            self.warn_unless(is_secured, &at.member("security"), found);
+            losses.add_unless(is_secured, &at.member("security"));
         }
-    }
-
-    /// Warns of values that a tool of Agent Spec fills in as text, and the Thing takes as what they are.
-    fn compare_body(&self, action: &Value, said: &Value, at: &Path<'_>, found: &mut Vec<Violation>) {
-        let Some(input) = action.get("input").filter(|_| body_template(action).is_none()) else { return };
-        let mut warn = |at: &Path<'_>| {
-            if found.len() < MOST {
-                found.push(Violation::new(at.to_pointer(), RULE, format!("{} sends this as text", self.noun)));
-            }
-        };
-        match (body_template(said), input.get("properties").and_then(Value::as_object)) {
-            (Some(Value::Object(_)), Some(properties)) => {
-                let list = at.member("properties");
-                let others = properties.iter().filter(|(_, schema)| may_be_no_text(schema));
-                others.for_each(|(name, _)| warn(&list.member(name)));
-            }
-            // As JSON it has quotes around it.
-            (Some(Value::String(_)), None) if !may_be_no_text(input) => warn(at),
-            _ => {}
-        }
-    }
-
-    /// The action of a name, or the capability, with its Thing.
-    fn capability(&self, name: &str) -> Option<(&Value, &Value)> {
-        let actions = self.things.iter().find_map(|read| Some((read, read.get("actions")?.get(name)?)));
-        actions.or_else(|| {
-            let is_it = |entry: &&Value| ["lmos:id", "lmos:name"].iter().any(|member| entry[*member] == name);
-            self.things
-                .iter()
-                .find_map(|read| Some((read, read.get("lmos:capabilities")?.as_array()?.iter().find(is_it)?)))
-        })
     }
 
     /// True if a text of the document begins with an address. Variables in it are written otherwise.
     fn has_address(&self, base: &str, href: &str) -> bool {
-        let address = address(base, href);
-        self.texts.range(address.as_str()..).next().is_some_and(|text| text.starts_with(&address))
+        self.texts.has_prefix(&address(base, href))
     }
 
-    fn compare_security(&self, thing: &Value, index: &Index<'_>, found: &mut Vec<Violation>) {
-        for (name, definition) in thing.get("securityDefinitions").and_then(Value::as_object).into_iter().flatten() {
+    fn compare_security(&self, thing: &Value, losses: &mut Losses) {
+        let list = Path::ROOT.member("securityDefinitions");
+        for (name, definition) in affordances(thing, "securityDefinitions") {
             let says_nothing = matches!(definition["scheme"].as_str(), None | Some("nosec" | "auto" | "combo"));
-            let at = Path::ROOT.member("securityDefinitions");
-            self.warn_unless(says_nothing || index.schemes.contains(&scheme(definition)), &at.member(name), found);
+            if says_nothing {
+                continue;
+            }
+            match self.index.schemes.get(&scheme(definition)) {
+                Some(read) => {
+                    self.compare_members(definition, read, &["scheme", "in", "name"], &list.member(name), losses)
+                }
+                None => losses.add(&list.member(name)),
+            }
         }
     }
+}
+
+/// True if a value is equal to another, or to the only one of a list.
+fn is_one_of(value: &Value, list: &Value) -> bool {
+    value == list || list.as_array().is_some_and(|list| list.as_slice() == std::slice::from_ref(value))
 }
 
 /// What was read of a document, by what is looked for in it.
 struct Index<'d> {
     /// Things and their actions, by the tools of MCP that they call.
     callers: HashMap<&'d str, (&'d Value, &'d Value)>,
-    /// The schemes of the security definitions.
-    schemes: BTreeSet<Scheme<'d>>,
+    /// Things and their actions, by name.
+    actions: HashMap<&'d str, (&'d Value, &'d Value)>,
+    /// Capabilities by id and by name, with their Things.
+    capabilities: HashMap<&'d str, &'d Value>,
+    /// Definitions by their schemes.
+    schemes: HashMap<Scheme<'d>, Vec<&'d Value>>,
+    /// Links by their addresses.
+    links: HashMap<&'d str, Vec<&'d Value>>,
+    /// Members of the Things by name.
+    members: HashMap<&'d str, Vec<&'d Value>>,
+    first: Option<&'d Value>,
 }
 
 impl<'d> Index<'d> {
     fn of(things: &'d [Value]) -> Index<'d> {
-        let mut callers = HashMap::new();
-        for (read, action) in
-            things.iter().flat_map(|read| affordances(read, "actions").values().map(move |one| (read, one)))
-        {
+        let mut index = Index {
+            callers: HashMap::new(),
+            actions: HashMap::new(),
+            capabilities: HashMap::new(),
+            schemes: HashMap::new(),
+            links: HashMap::new(),
+            members: HashMap::new(),
+            first: things.first(),
+        };
+        things.iter().for_each(|read| index.add(read));
+        index
+    }
+
+    fn add(&mut self, read: &'d Value) {
+        let list = |name: &str| read.get(name).and_then(Value::as_array).into_iter().flatten();
+        for (name, action) in affordances(read, "actions") {
+            self.actions.entry(name).or_insert((read, action));
             let forms = action.get("forms").and_then(Value::as_array).into_iter().flatten();
             for tool in forms.filter_map(tool_of) {
-                callers.entry(tool).or_insert((read, action));
+                self.callers.entry(tool).or_insert((read, action));
             }
         }
-        let definitions = things.iter().filter_map(|read| read.get("securityDefinitions")?.as_object());
-        Index { callers, schemes: definitions.flat_map(Map::values).map(scheme).collect() }
+        for member in ["lmos:id", "lmos:name"] {
+            for entry in list("lmos:capabilities") {
+                if let Some(name) = entry.get(member).and_then(Value::as_str) {
+                    self.capabilities.entry(name).or_insert(entry);
+                }
+            }
+        }
+        for definition in affordances(read, "securityDefinitions").values() {
+            self.schemes.entry(scheme(definition)).or_default().push(definition);
+        }
+        for link in list("links") {
+            self.links.entry(link["href"].as_str().unwrap_or_default()).or_default().push(link);
+        }
+        for (name, member) in read.as_object().into_iter().flatten() {
+            self.members.entry(name).or_default().push(member);
+        }
+    }
+
+    /// The action of a name, or the capability, with its Thing.
+    fn named(&self, name: &str) -> Option<(&'d Value, &'d Value)> {
+        let capability = || Some((self.first?, *self.capabilities.get(name)?));
+        self.actions.get(name).copied().or_else(capability)
     }
 }
 
@@ -358,9 +578,10 @@ fn schema_of<'t>(said: &'t Value, side: &str) -> Option<&'t Value> {
 }
 
 /// True if an action takes a variable of its URL, or has it in its input.
-fn takes(action: &Value, variable: &str) -> bool {
+fn takes(action: &Value, variable: &str, schema: &Value) -> bool {
     let inputs = schema_of(action, "input").map(|input| affordances(input, "properties"));
-    affordances(action, "uriVariables").contains_key(variable) || inputs.is_some_and(|all| all.contains_key(variable))
+    let said = affordances(action, "uriVariables").get(variable).or_else(|| inputs?.get(variable));
+    said.is_some_and(|said| is_expressed_by(schema, said))
 }
 
 /// The tool of MCP that a form calls.
@@ -400,191 +621,10 @@ fn is_same_call(base: &str, form: &Value, written: &Value) -> bool {
     is_same_protocol && rest.is_some_and(|rest| href.contains('{') || is_end(rest))
 }
 
-/// The body that a tool of Agent Spec fills in.
-fn body_template(action: &Value) -> Option<&Value> {
-    action.get("forms")?.as_array()?.iter().find_map(|form| form.get(REQUEST)?.get("@value")?.get("data"))
-}
-
-/// True if a schema names a type other than text.
-fn may_be_no_text(schema: &Value) -> bool {
-    let alternatives = ["anyOf", "oneOf"].iter().filter_map(|name| schema.get(*name)?.as_array()).flatten();
-    match schema.get("type") {
-        Some(Value::Array(names)) => names.iter().any(|name| name != "string"),
-        Some(name) => name != "string",
-        None => alternatives.into_iter().any(may_be_no_text),
-    }
-}
-
 fn affordances<'t>(thing: &'t Value, kind: &str) -> &'t Map<String, Value> {
     static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
     thing.get(kind).and_then(Value::as_object).unwrap_or(&NONE)
 }
 
-/// The name of a scheme, and where its credential goes.
-type Scheme<'d> = [Option<&'d str>; 3];
-
-fn scheme(definition: &Value) -> Scheme<'_> {
-    let text = |name: &str| definition.get(name).and_then(Value::as_str);
-    let scheme = text("scheme");
-    let is_in_header = matches!(scheme, Some("basic" | "bearer" | "digest"));
-    let usual = if is_in_header { Some("header") } else { (scheme == Some("apikey")).then_some("query") };
-    [scheme, text("in").or(usual), text("name").filter(|_| scheme == Some("apikey"))]
-}
-
-/// Sets of schemes, of which one is enough; each has to be satisfied as a whole.
-type Requirement<'t> = BTreeSet<BTreeSet<Scheme<'t>>>;
-
-/// What a form requires; `None` if that is too much to be compared.
-fn requirement<'t>(thing: &'t Value, form: &'t Value) -> Option<Requirement<'t>> {
-    let names = form.get("security").or_else(|| thing.get("security")).unwrap_or(&Value::Null);
-    all_of(thing, names, DEEPEST_COMBINATION, &mut { MOST_SCHEMES })
-}
-
-/// What takes all definitions of these names.
-fn all_of<'t>(thing: &'t Value, names: &'t Value, depth: usize, left: &mut usize) -> Option<Requirement<'t>> {
-    let names = names.as_array().map_or(std::slice::from_ref(names), Vec::as_slice);
-    let mut all = Requirement::from([BTreeSet::new()]);
-    for name in names {
-        let one = one_of(thing, name, depth, left)?;
-        let pairs = all.iter().flat_map(|known| one.iter().map(move |more| known.union(more).copied().collect()));
-        all = pairs.take(MOST_SCHEMES + 1).collect();
-        *left = left.checked_sub(all.len())?;
-    }
-    Some(all)
-}
-
-/// What takes the definition of a name.
-fn one_of<'t>(thing: &'t Value, name: &Value, depth: usize, left: &mut usize) -> Option<Requirement<'t>> {
-    *left = left.checked_sub(1)?;
-    let depth = depth.checked_sub(1)?;
-    let Some(definition) = name.as_str().and_then(|name| thing.get("securityDefinitions")?.get(name)) else {
-        return Some(Requirement::from([BTreeSet::new()]));
-    };
-    match (scheme(definition)[0], definition.get("oneOf").and_then(Value::as_array), definition.get("allOf")) {
-        (Some("combo"), Some(names), _) => {
-            let mut any = Requirement::new();
-            for name in names {
-                any.extend(one_of(thing, name, depth, left)?);
-            }
-            Some(any)
-        }
-        (Some("combo"), None, Some(names)) => all_of(thing, names, depth, left),
-        (None | Some("nosec" | "auto" | "combo"), ..) => Some(Requirement::from([BTreeSet::new()])),
-        _ => Some(Requirement::from([BTreeSet::from([scheme(definition)])])),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn tools_of_agent_spec_express_the_actions_that_they_are_made_of() {
-        let city = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
-        let action = |path: &str| json!({"input": city, "forms": [{"href": format!("https://a.example/{path}")}]});
-        let mut thing = json!({
-            "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:x:desk", "title": "Desk",
-            "description": "Tells the weather", "securityDefinitions": {"none": {"scheme": "nosec"}}, "security": "none",
-            "actions": {"forecast": action("forecast"), "alerts": action("alerts")},
-        });
-        let warned = |thing: &Value| -> Vec<String> {
-            let made = Format::AgentSpec.export().unwrap().from_thing(thing, None).unwrap();
-            made.warnings.into_iter().filter(|one| one.rule == RULE).map(|one| one.pointer).collect()
-        };
-        assert_eq!(warned(&thing), [""; 0]);
-        thing["actions"]["alerts"]["forms"] = json!([{"href": "coap://a.example/alerts"}]);
-        thing["actions"]["more"] = action("more");
-        assert_eq!(warned(&thing), ["/actions/alerts"]);
-    }
-
-    /// The warnings about actions in the document that is made of a Thing with these.
-    fn warned(format: Format, actions: Value, security: Value) -> Vec<String> {
-        let thing = json!({
-            "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:agentdex:mcp:com.example/desk", "title": "Desk",
-            "description": "Tells the weather", "security": "none",
-            "securityDefinitions": security, "actions": actions,
-        });
-        let made = format.export().unwrap().from_thing(&thing, None).unwrap();
-        let found = made.warnings.into_iter().filter(|one| one.rule == RULE).map(|one| one.pointer);
-        found.filter(|pointer| pointer.starts_with("/actions")).collect()
-    }
-
-    fn open() -> Value {
-        json!({"none": {"scheme": "nosec"}})
-    }
-
-    #[test]
-    fn tools_of_mcp_are_those_that_forms_name() {
-        let form = |tool: &str| json!({"href": "https://a.example/mcp", "subprotocol": "mcp", "mcp:tool": tool});
-        let nothing = json!({"type": "object", "additionalProperties": false});
-        let action = |tool: &str, input: &Value| json!({"input": input, "forms": [form(tool)]});
-        let exported = |actions: Value| warned(Format::AgentSpec, actions, open());
-        assert_eq!(exported(json!({"weather": action("get_weather", &nothing)})), [""; 0]);
-        // Whatever it takes, no input of the tool is for it.
-        let any = json!({"type": "object"});
-        assert_eq!(exported(json!({"weather": action("get_weather", &any)})), ["/actions/weather/input"]);
-        let nameless = json!({"forms": [{"href": "https://a.example/mcp", "subprotocol": "mcp"}]});
-        let both = json!({"any": nameless, "weather": action("get_weather", &nothing)});
-        assert_eq!(exported(both), ["/actions/any"]);
-        assert_eq!(exported(json!({"any": nameless})), [""; 0]);
-    }
-
-    #[test]
-    fn data_of_capabilities_models_and_variables_are_said() {
-        let warned = |format: Format, further: Value| -> Vec<String> {
-            let mut thing = json!({
-                "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:x:desk", "title": "Desk", "description": "Desk",
-                "version": {"instance": "1.0.0"}, "securityDefinitions": open(), "security": "none",
-            });
-            thing.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
-            let made = format.export().unwrap().from_thing(&thing, None).unwrap();
-            let found = made.warnings.into_iter().filter(|one| one.rule == RULE).map(|one| one.pointer);
-            found
-                .filter(|pointer| !["/title", "/description", "/version/instance"].contains(&pointer.as_str()))
-                .collect()
-        };
-        let text = json!({"type": "object", "properties": {"to": {"type": "string"}}});
-        let capability = json!({"lmos:id": "find", "lmos:name": "find", "lmos:input": text, "lmos:output": text});
-        let further = json!({"lmos:capabilities": [capability], "aos:model": {"aos:name": "Large"}});
-        let lost = ["/lmos:capabilities/0/lmos:input", "/lmos:capabilities/0/lmos:output", "/aos:model"];
-        assert_eq!(warned(Format::LmosCapabilities, further), lost);
-        let form = json!({"href": "https://a.example/find{?room,units}", "htv:methodName": "GET"});
-        let further = json!({
-            "uriVariables": {"room": {"type": "string"}},
-            "actions": {"find": {"uriVariables": {"units": {"type": "string"}}, "forms": [form]}},
-        });
-        let lost = warned(Format::LmosCapabilities, further.clone());
-        assert!(
-            ["/uriVariables/room", "/actions/find/uriVariables/units"].iter().all(|one| lost.iter().any(|l| l == one)),
-            "{lost:?}"
-        );
-        assert_eq!(warned(Format::AgentSpec, further), [""; 0]);
-    }
-
-    #[test]
-    fn every_form_and_what_it_requires_is_said() {
-        let http =
-            |path: &str, method: &str| json!({"href": format!("https://a.example/{path}"), "htv:methodName": method});
-        let actions = json!({"set": {"forms": [http("set", "POST"), http("alt", "PUT"), http("set", "PUT")]}});
-        let missing = ["/actions/set/forms/1", "/actions/set/forms/2"];
-        assert_eq!(warned(Format::AgentSpec, actions, open()), missing);
-        let mcp = |transport: &str, security: Value| json!({"href": "https://a.example/mcp", "subprotocol": "mcp", "mcp:tool": "set", "mcp:transport": transport, "security": security});
-        let none = || json!("none");
-        let actions = json!({"set": {"forms": [mcp("streamable-http", none()), mcp("sse", none())]}});
-        assert_eq!(warned(Format::AgentSpec, actions.clone(), open()), ["/actions/set/forms/1"]);
-        assert_eq!(warned(Format::McpServer, actions, open()), [""; 0]);
-        let security = json!({
-            "none": {"scheme": "nosec"}, "token": {"scheme": "bearer"}, "key": {"scheme": "apikey", "in": "header", "name": "X-A"},
-            "any": {"scheme": "combo", "oneOf": ["key", "token"]}, "all": {"scheme": "combo", "allOf": ["key", "token"]},
-        });
-        let required = |name: &str| {
-            let forms = [mcp("streamable-http", json!(name)), mcp("sse", json!("token")), mcp("sse", json!("all"))];
-            warned(Format::McpServer, json!({"set": {"forms": forms}}), security.clone())
-        };
-        assert_eq!(required("any"), ["/actions/set/forms/0/security"]);
-        assert_eq!(required("all"), [""; 0]);
-        assert_eq!(required("token"), [""; 0]);
-    }
-}
+mod tests;

@@ -377,9 +377,14 @@ fn request(thing: &Value, action: &Value, target: &Target, form: &Value, effort:
         _ => body.iter().map(|property| (property.name.clone(), placeholder(&property.title))).collect(),
     };
     inputs.extend(body);
+    let mut headers = headers_of(form);
+    if data.is_string() {
+        // A text is sent as plain text otherwise.
+        headers.entry("Content-Type").or_insert_with(|| "application/json".into());
+    }
     let request = json!({
         "url": url, "http_method": method_of(form), "api_spec_uri": null, "data": data,
-        "query_params": query_params, "headers": headers_of(form),
+        "query_params": query_params, "headers": headers,
     });
     (inputs, request)
 }
