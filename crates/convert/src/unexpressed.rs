@@ -230,9 +230,14 @@ impl<'d> Expressed<'d> {
                 true => Scope::Document,
                 false => Scope::of_member(name),
             };
+            let at = root.member(name);
             match name.as_str() {
-                "mcp:tools" => self.compare_tools(value, counterparts, &root.member(name), losses),
-                _ => self.compare_value(value, counterparts, scope, &root.member(name), losses),
+                "mcp:tools" | "mcp:_meta" => {
+                    let others: Vec<Value> = counterparts.iter().map(|other| without_actions(name, other)).collect();
+                    let others: Vec<&Value> = others.iter().collect();
+                    self.compare_value(&without_actions(name, value), &others, scope, &at, losses);
+                }
+                _ => self.compare_value(value, counterparts, scope, &at, losses),
             }
         }
         self.compare_types(thing, self.things, &root, losses);
@@ -310,23 +315,6 @@ impl<'d> Expressed<'d> {
             }
             losses.add_unless(own.is_empty(), &at.member("@type"));
         }
-    }
-
-    /// Compares what the tools of an MCP server have beside the members of their actions.
-    fn compare_tools(&self, tools: &Value, counterparts: &[&Value], at: &Path<'_>, losses: &mut Losses) {
-        let rest = |tools: &Value| -> Value {
-            let mut tools = tools.clone();
-            for tool in tools.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
-                tool.retain(|name, _| !OF_TOOL.contains(&name.as_str()));
-                if let Some(Value::Object(hints)) = tool.get_mut("mcp:annotations") {
-                    hints.retain(|name, _| !["mcp:readOnlyHint", "mcp:idempotentHint"].contains(&name.as_str()));
-                }
-            }
-            tools
-        };
-        let others: Vec<Value> = counterparts.iter().map(|other| rest(other)).collect();
-        let others: Vec<&Value> = others.iter().collect();
-        self.compare_value(&rest(tools), &others, Scope::Member("tools"), at, losses);
     }
 
     fn compare_links(&self, thing: &Value, losses: &mut Losses) {
@@ -497,6 +485,26 @@ impl<'d> Expressed<'d> {
                 }
                 None => losses.add(&list.member(name)),
             }
+        }
+    }
+}
+
+/// The tools of an MCP server, or its `_meta`, in which they may be, without what the actions of the Thing have.
+fn without_actions(name: &str, value: &Value) -> Value {
+    let mut value = value.clone();
+    let noted = value.as_object_mut().into_iter().flat_map(Map::values_mut);
+    match name {
+        "mcp:_meta" => noted.filter_map(|noted| noted.get_mut("mcp:tools")).for_each(retain_further_members),
+        _ => retain_further_members(&mut value),
+    }
+    value
+}
+
+fn retain_further_members(tools: &mut Value) {
+    for tool in tools.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        tool.retain(|name, _| !OF_TOOL.contains(&name.as_str()));
+        if let Some(Value::Object(hints)) = tool.get_mut("mcp:annotations") {
+            hints.retain(|name, _| !["mcp:readOnlyHint", "mcp:idempotentHint"].contains(&name.as_str()));
         }
     }
 }

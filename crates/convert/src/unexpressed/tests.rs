@@ -293,6 +293,26 @@ fn nothing_is_warned_of_that_comes_back() {
 }
 
 #[test]
+fn tools_are_warned_of_once() {
+    let tool = |further: Value| {
+        let mut tool =
+            json!({"mcp:name": "set", "mcp:description": "Sets", "mcp:annotations": {"mcp:readOnlyHint": true}});
+        tool.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+        json!([tool])
+    };
+    let form = json!({"href": "https://a.example/mcp", "subprotocol": "mcp", "mcp:tool": "set"});
+    for (further, lost) in [(json!({}), [0, 0]), (json!({"mcp:icons": [{"mcp:src": "https://a.example/i"}]}), [1, 1])] {
+        let thing = thing(&json!({
+            "mcp:tools": tool(further.clone()), "mcp:_meta": {"mcp:x": {"mcp:tools": tool(further)}},
+            "actions": {"set": {"title": "set", "forms": [form]}},
+        }));
+        let warned = pointers(Format::AgentSpec, &thing);
+        let found = ["/mcp:tools", "/mcp:_meta"].map(|name| warned.iter().filter(|one| one.starts_with(name)).count());
+        assert_eq!(found, lost, "{warned:?}");
+    }
+}
+
+#[test]
 fn warnings_beyond_the_most_are_counted() {
     let members: Map<String, Value> = (0..MOST + 20).map(|number| (format!("x:{number}"), true.into())).collect();
     let (_, warned) = exported(Format::LmosCapabilities, &{
