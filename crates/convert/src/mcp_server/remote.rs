@@ -10,6 +10,7 @@ use super::{
     input::{Variables, is, is_secret, objects, text, variables_in},
 };
 use crate::{
+    redaction::REDACTED,
     shape::Findings,
     td::internal::{McpTransport, Path, origin_variable},
     thing_builder::form,
@@ -142,10 +143,12 @@ impl Remote {
         }
         for header in objects(remote, "headers") {
             let Some(name) = text(header, "name") else { continue };
-            if is_secret(header) {
+            let is_hidden = text(header, "value").is_some_and(|value| value.contains(REDACTED));
+            if is_secret(header) || is_hidden {
                 let template = open_template(header, variables, &mut names);
                 let named = define(definitions, name, definition(name, header, template));
-                match is(header, "isRequired") {
+                // A constant is always sent.
+                match is(header, "isRequired") || is_hidden && !is_secret(header) {
                     true => required.push(named),
                     false if asked.is_alternative(header) => alternatives.push(named),
                     false => optional.push(named),
@@ -207,7 +210,8 @@ fn open_template(header: &Object, variables: &mut Variables, names: &mut BTreeSe
     // Unless it says which one is the secret, any may be.
     match variables_in(template).any(is_secret) {
         true => Some(variables.add(template, &[declared], is_secret, names)),
-        false => Some(template.to_owned()),
+        false if template == REDACTED => Some(template.to_owned()),
+        false => Some(template.replace(REDACTED, "{token}")),
     }
 }
 

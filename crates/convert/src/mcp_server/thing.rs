@@ -271,6 +271,18 @@ mod tests {
                 "{name}: {value}"
             );
             assert!(!thing.to_string().contains("dXNlcj"), "{thing}");
+            let listed = json!([{"name": name, "value": value}]);
+            for document in [
+                json!({"mcpServers": {"k": {"url": URL, "headers": listed}}}),
+                json!({"name": "k", "remotes": [{"type": "sse", "url": URL, "headers": listed}]}),
+            ] {
+                let thing = self::thing(&document);
+                let definition = &thing["securityDefinitions"][name];
+                assert_eq!(definition["scheme"], scheme, "{document}");
+                assert_eq!(thing["security"], json!([name]), "{document}");
+                let expected = if value.contains(' ') { template.clone() } else { json!("[redacted]") };
+                assert_eq!(definition.get("mcp:value").unwrap_or(&Value::Null), &expected, "{document}");
+            }
             assert_eq!(form(&thing).get("htv:headers"), None, "{name}: {value}");
         }
     }
