@@ -27,7 +27,7 @@ use super::{
 /// Maximum time for closing a connection.
 pub(super) const CLOSING: Duration = Duration::from_secs(2);
 
-type Service = RunningService<RoleClient, Client>;
+pub(super) type Service = RunningService<RoleClient, Client>;
 
 /// Connects to the server of a form. With `with_session`, uses the protocol with sessions.
 pub(super) async fn over_http(call: &Call, own: Client, with_session: bool) -> Result<Service> {

@@ -51,10 +51,14 @@ impl Ending {
 }
 
 impl SseTransport {
-    /// Opens the stream and waits for the address of messages, which must be of the same origin.
+    /// Opens the stream of a form.
     pub(super) async fn connect(call: &Call, ending: Ending) -> Result<SseTransport> {
         let http = Transport::of(call).with_headers(declared_headers(call)?);
-        let target = &call.form.href;
+        SseTransport::open(http, &call.form.href, ending).await
+    }
+
+    /// Opens the stream and waits for the address of messages, which must be of the same origin.
+    pub(super) async fn open(http: Transport, target: &str, ending: Ending) -> Result<SseTransport> {
         let request = Outgoing::new(Method::GET, target).header("accept", "text/event-stream");
         let answer = http.send(&request).await?;
         let (url, base) = (answer.url.clone(), answer.response.url().clone());
