@@ -103,11 +103,37 @@ impl Shapes {
         let variables = action.variables.iter();
         let mut inputs: Vec<Port> =
             variables.flat_map(|variables| reader.variables(variables, "/uriVariables")).collect();
-        inputs.extend(action.input.iter().flat_map(|input| reader.ports(input, "/input")));
+        let mut members: Vec<Port> = action.input.iter().flat_map(|input| reader.ports(input, "/input")).collect();
+        // A value that goes both into the URL and into the body is given once.
+        inputs.retain(|variable| {
+            let member = members.iter_mut().find(|member| member.name == variable.name);
+            member.is_none_or(|member| {
+                member.is_required |= variable.is_required;
+                false
+            })
+        });
+        inputs.append(&mut members);
         let outputs: Vec<Port> = action.output.iter().flat_map(|output| reader.ports(output, "/output")).collect();
         if !inputs.is_empty() || !outputs.is_empty() {
             let shape = Shape { inputs: inputs.into(), outputs: outputs.into() };
             self.capabilities.push((key.to_owned(), shape));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_in_url_and_body_is_listed_once() {
+        let text = r#"{"actions": {"a": {
+            "uriVariables": {"city": {"type": "string"}, "page": {"type": "integer", "default": 1}},
+            "input": {"properties": {"city": {"type": "string"}, "n": {"type": "integer"}}}}}}"#;
+        let shapes = shapes(text).expect("a description");
+        let (_, shape) = &shapes.capabilities[0];
+        let mut inputs: Vec<(&str, bool)> = shape.inputs.iter().map(|port| (&*port.name, port.is_required)).collect();
+        inputs.sort_unstable();
+        assert_eq!(inputs, [("city", true), ("n", false), ("page", false)]);
     }
 }
