@@ -58,7 +58,8 @@ pub(super) struct Arguments {
     /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
-    /// Ask the guardian of this registry before and after each step; denied steps are not sent
+    /// Ask the guardian of the registry at this URL before each step, and about each answer; denied steps are not sent,
+    /// and denied answers are withheld
     #[arg(long, value_name = "URL")]
     guardian: Option<String>,
     /// Explain which agent, binding, and address each step uses
@@ -161,8 +162,8 @@ async fn check_needed(consumer: &Consumer, needed: &[NeededAgent]) -> anyhow::Re
         match consumer.agent(id).await {
             Ok(_) => {}
             Err(Error::NotFound { .. }) => missing.push(format!(
-                "the node {node:?} ({component_type}) doesn't declare how to call it: register an agent as {id}, or \
-                 replace it with an A2AAgent, a RemoteTool, or an MCPTool"
+                "the Flow doesn't say how to call the node {node:?} ({component_type}): register an agent as {id}, or \
+                 use an A2AAgent, a RemoteTool, or an MCPTool instead"
             )),
             Err(error) => return Err(error.into()),
         }

@@ -246,7 +246,8 @@ impl Draft {
         }
         self.set("securityDefinitions", json!({AUTO_SECURITY: {"scheme": "auto"}}));
         self.set("security", json!(AUTO_SECURITY));
-        let message = "`security` is missing; the scheme `auto` was added, which leaves it to the protocol".into();
+        let message =
+            "`security` is missing; the scheme `auto` was added, which leaves authentication to the protocol".into();
         self.fixed("/security", "security-missing", message);
         self.raise_version();
     }

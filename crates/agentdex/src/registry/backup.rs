@@ -64,7 +64,7 @@ pub struct BackupHead {
 /// The two lines, and the compressed entries.
 type HeadAndEntries = io::Chain<io::Cursor<Vec<u8>>, GzEncoder<BufReader<Entries>>>;
 
-/// A backup in progress, to be read as the bytes of its file. Writes continue meanwhile.
+/// A backup in progress. Read it to get the bytes of the backup file. The registry accepts writes meanwhile.
 pub struct Backup {
     head: BackupHead,
     bytes: Summed<HeadAndEntries>,
@@ -110,7 +110,7 @@ impl Read for Backup {
 }
 
 impl Registry {
-    /// Takes a backup, to be read as the bytes of its file. Only one backup can be in progress at a time.
+    /// Starts a backup. Read it to get the bytes of the backup file. Only one backup can be in progress at a time.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -206,13 +206,13 @@ pub fn restore_with(file: impl Read, directory: &Path, options: RestoreOptions) 
         false => store::restore(directory, &mut pairs),
     }?;
     for (what, said, found) in [
-        ("the number of its descriptions is", head.records.to_string(), content.records.to_string()),
-        ("its log ends at", head.seq.to_string(), content.last.to_string()),
-        ("the epoch of its store is", head.epoch.to_string(), content.epoch.to_string()),
-        ("its registry is", head.registry.to_string(), content.registry.to_string()),
+        ("the number of descriptions", head.records.to_string(), content.records.to_string()),
+        ("the end of the log", head.seq.to_string(), content.last.to_string()),
+        ("the epoch of the store", head.epoch.to_string(), content.epoch.to_string()),
+        ("the id of the registry", head.registry.to_string(), content.registry.to_string()),
     ] {
         if said != found {
-            return Err(invalid(format!("the header states that {what} {said}, but the content has {found}")));
+            return Err(invalid(format!("{what} is {said} in the header, but {found} in the content")));
         }
     }
     let mut warnings = Vec::new();
@@ -559,10 +559,10 @@ mod tests {
         };
         let (head, _) = read(&before).unwrap();
         for (from, to, words) in [
-            ("\"seq\":1", "\"seq\":9", "its log ends at 9, but the content has 1"),
-            ("\"records\":1", "\"records\":2", "the number of its descriptions is 2, but the content has 1"),
-            (&head.epoch.to_string(), &Epoch(1).to_string(), "the epoch of its store is"),
-            (&head.registry.to_string(), &uuid::Uuid::nil().to_string(), "its registry is 00000000-"),
+            ("\"seq\":1", "\"seq\":9", "the end of the log is 9 in the header, but 1 in the content"),
+            ("\"records\":1", "\"records\":2", "the number of descriptions is 2 in the header, but 1 in the content"),
+            (&head.epoch.to_string(), &Epoch(1).to_string(), "the epoch of the store is"),
+            (&head.registry.to_string(), &uuid::Uuid::nil().to_string(), "the id of the registry is 00000000-"),
         ] {
             let error = restore_changed(from, to).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");

@@ -90,7 +90,9 @@ impl Reader {
         }
         if media_type == "application/json" || media_type.ends_with("+json") {
             let data = serde_json::from_slice(payload);
-            return data.map(Ok).map_err(|error| wrong(format!("a message is declared as JSON, but is not: {error}")));
+            return data
+                .map(Ok)
+                .map_err(|error| wrong(format!("a message is declared as JSON, but is not valid JSON: {error}")));
         }
         if let Some(charset) = charset(content_type).filter(|_| media_type.starts_with("text/")) {
             return Ok(Ok(charset.decode(payload).0.into()));
@@ -99,7 +101,7 @@ impl Reader {
             let text = std::str::from_utf8(payload);
             return text
                 .map(|text| Ok(text.into()))
-                .map_err(|_| wrong("a message is declared as text, but is not".to_owned()));
+                .map_err(|_| wrong("a message is declared as text, but is not valid UTF-8".to_owned()));
         }
         Ok(Err(Media::bytes(media_type, payload)))
     }

@@ -220,7 +220,8 @@ fn check(members: &Object, findings: &mut Findings) {
         && dated.starts_with(|first: char| first.is_ascii_digit())
         && dated != "2025-12-11"
     {
-        warn("$schema", "schema-version", format!("written for the schema of {dated}, but read as that of 2025-12-11"));
+        let message = format!("`$schema` names version {dated}, but the document was read as version 2025-12-11");
+        warn("$schema", "schema-version", message);
     }
     let name = text("name");
     let is_part = |part: &str, more: &[u8]| {

@@ -187,7 +187,7 @@ impl<'d> Reader<'d, '_> {
         if VERSION_MEMBERS.contains(&name) {
             if !self.is_document(at) {
                 self.warning(&at.member(name), "nested-version", || {
-                    format!("ignored: `{name}` only has a meaning at the top level of the configuration")
+                    format!("ignored: `{name}` is only meaningful at the top level of the configuration")
                 });
             }
         } else if !STRUCTURE.contains(&name) {

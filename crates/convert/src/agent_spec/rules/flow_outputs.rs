@@ -86,7 +86,7 @@ impl<'d> Rules<'_, 'd> {
             if !fits {
                 self.report(Demand::Both, "flow-output-type", spot, || {
                     let (from, to) = (describe(&end.schema()), describe(&output.schema()));
-                    format!("{} has the type {from} in an end node, which is incompatible with {to}", name())
+                    format!("{} has the type {to} in the Flow, but the incompatible type {from} in an end node", name())
                 });
                 return;
             }
