@@ -58,7 +58,7 @@ pub(super) struct Restore {
     /// Don't restore API keys. Otherwise, keys revoked after the backup become valid again
     #[arg(long)]
     revoke_keys: bool,
-    /// Print what was restored as JSON
+    /// Print a summary of the restored data as JSON
     #[arg(long)]
     json: bool,
 }

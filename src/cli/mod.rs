@@ -156,9 +156,9 @@ enum RegistryCommand {
     /// Remove agents.
     #[command(visible_alias = "delete")]
     Remove(remove::Arguments),
-    /// List the changes of one agent.
+    /// List the changes to one agent.
     History(history::OfAgent),
-    /// List the changes of all agents.
+    /// List the changes to all agents.
     Changes(history::OfAll),
     /// Print the version of this program and of the registry.
     Version(version::Arguments),

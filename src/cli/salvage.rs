@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     /// Accept the directory as it is, because its files were deliberately replaced by older ones
     #[arg(long, conflicts_with = "to")]
     accept_rollback: bool,
-    /// Print what was recovered as JSON
+    /// Print a summary of the recovered data as JSON
     #[arg(long)]
     json: bool,
 }

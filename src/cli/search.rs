@@ -66,8 +66,8 @@ pub(super) struct Arguments {
     /// each result as a line of JSON
     #[arg(long, value_name = "JSONPATH", conflicts_with_all = ["words", "Filters", "TimeBounds", "facets", "offset", "limit"])]
     jsonpath: Option<String>,
-    /// Search with SPARQL, if the registry allows it, such as "SELECT ?s ?o { ?s a ?o }"; statements are printed as
-    /// Turtle
+    /// Search with a SPARQL query, such as "SELECT ?s ?o { ?s a ?o }", if the registry allows it; results of CONSTRUCT
+    /// and DESCRIBE are printed as Turtle
     #[arg(long, value_name = "QUERY", conflicts_with_all = ["words", "Filters", "TimeBounds", "facets", "offset", "limit", "jsonpath"])]
     sparql: Option<String>,
     /// Explain the score of each hit

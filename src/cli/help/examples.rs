@@ -178,7 +178,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
             ("Print removed agents as JSON", "agentdex watch --type removed --json"),
         ],
     ),
-    ("history", &[("List the changes of an agent", "agentdex history urn:example:tides")]),
+    ("history", &[("List the changes to an agent", "agentdex history urn:example:tides")]),
     (
         "changes",
         &[
