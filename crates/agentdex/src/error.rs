@@ -89,11 +89,11 @@ pub enum Error {
     /// A fetched document is not in the requested format.
     #[error("the document is {noun} (format {found}): {source}")]
     OtherFormat {
-        /// Name of its actual format.
+        /// Name of the actual format.
         found: &'static str,
         /// Noun for documents of that format with its article, such as `an A2A agent card`.
         noun: &'static str,
-        /// Reason for its rejection in the requested format.
+        /// Reason why the document is not accepted in the requested format.
         source: Box<Error>,
     },
     /// The format of a document was not given, and can't be detected.

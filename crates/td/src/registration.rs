@@ -56,9 +56,9 @@ fn read_expires(members: &Map<String, Value>, violations: &mut Vec<Violation>) -
 pub struct Registration {
     /// Time at which the Thing was created.
     pub created: Timestamp,
-    /// Time at which its description was last changed.
+    /// Time at which the Thing's description was last changed.
     pub modified: Timestamp,
-    /// Time at which it expires.
+    /// Time at which the Thing expires, or `None` if it doesn't.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
     /// Time to live in seconds, as requested by the client.

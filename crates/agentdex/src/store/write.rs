@@ -60,14 +60,15 @@ pub enum Operation {
     /// Makes the record a part of the documents of these records, as far as they exist and have the same owner. For
     /// records imported from another registry.
     JoinDocuments(Vec<String>),
-    /// Makes these records parts of the record's document; the inverse of [`Operation::JoinDocuments`].
+    /// Makes these records parts of the record's document, under the conditions of [`Operation::JoinDocuments`]. For
+    /// records imported from another registry.
     TakeParts(Vec<String>),
     /// Removes the record if it is still due, on behalf of the clock. Adds a `Change` like any removal. The only
     /// precondition is that the record is due.
     Purge,
 }
 
-/// Declarer of the text in a put.
+/// Origin of the text in a put: an edit by hand, the record itself, or a document that contains the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Declares {
     /// An edit by hand. It changes the served text and no other version. If the record was imported or is part of a

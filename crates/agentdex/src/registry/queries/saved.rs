@@ -14,13 +14,13 @@ use crate::{
 pub(in crate::registry) struct Stored {
     #[serde(flatten)]
     pub named: NamedQuery,
-    /// Number of its namespace, which determines the readers of the query.
+    /// Number of the query's namespace, which determines its readers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     number: Option<NamespaceNumber>,
     /// View from which the threshold was computed, or `None` if it was given or if there is no threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     view: Option<View>,
-    /// True if its threshold was given.
+    /// True if the threshold was given.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     has_given_threshold: bool,
 }

@@ -186,8 +186,9 @@ impl Matcher {
         Link { from: from.name.to_string(), to: to.name.to_string(), converted: supply.is_converted, doubts }
     }
 
-    /// Matches each port of `to` with the best port of `from`: inputs with the available data, or the wanted data
-    /// with outputs. Unnamed data matches the only port. Calls `each` for each port of `to`.
+    /// Matches each port of `to` with the best port of `from`. With [`Side::Input`], `from` is the available data, and
+    /// `to` the inputs of a capability. With [`Side::Output`], `from` is its outputs, and `to` the wanted data. Unnamed
+    /// data matches the only port. Calls `each` for each port of `to`.
     pub fn supplied(
         &self,
         from: &[Port],

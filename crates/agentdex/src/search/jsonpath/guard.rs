@@ -29,7 +29,7 @@ pub(super) struct Outline {
     pub selectors: usize,
     /// Texts required in a description for the query to have a result.
     pub required: Vec<String>,
-    /// Member and text required in a description for the query to have a result.
+    /// Name and string value of a member that a description must have for the query to have a result.
     pub equality: Option<(String, String)>,
     /// Members of a description read by the query, or `None` if it may read all members.
     pub members: Option<BTreeSet<String>>,

@@ -525,7 +525,8 @@ impl<'a> Words<'a> {
         Ok(alike)
     }
 
-    /// Returns the forms of a word in the languages of the index.
+    /// Returns the indexed forms of a word: its own and, unless it joins the parts of a compound name, one for each
+    /// language of the index.
     fn forms(&self, token: &Token) -> Vec<String> {
         let mut forms = vec![token.text.clone()];
         if !token.is_whole() {
