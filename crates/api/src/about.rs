@@ -114,7 +114,7 @@ pub struct DocumentFormat {
     pub export: Option<String>,
     /// The path to which documents are posted.
     pub import: String,
-    /// Its name in parameters and filters.
+    /// Name of the format in parameters and filters.
     pub name: String,
     /// A phrase for a document in this format, such as `an A2A agent card`.
     pub noun: String,
@@ -134,11 +134,11 @@ pub struct FormatParameter {
     /// The allowed values, the default first; empty if others are allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
-    /// Its purpose, in one sentence without a period.
+    /// Purpose of the parameter, in one sentence without a period.
     pub help: String,
     /// `id`, `url`, `text`, `flag` (true or false) or `choice`.
     pub kind: Cow<'static, str>,
-    /// Its name.
+    /// Name of the parameter.
     pub name: String,
 }
 
@@ -206,11 +206,11 @@ pub struct Follower {
     pub error: Option<String>,
     /// Number of failures since the start.
     pub failures: u64,
-    /// Its name: `search`, …
+    /// Name of the follower: `search`, …
     pub name: Cow<'static, str>,
     /// Number of rebuilds since the start.
     pub rebuilds: u64,
-    /// The last change that it has processed.
+    /// The last change that the follower has processed.
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
     pub seq: Option<Seq>,
     /// `following` when it is ready; else `rebuilding`, `failing` or `stopped`.

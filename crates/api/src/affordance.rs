@@ -30,7 +30,7 @@ pub struct NewPropertyValue {
 pub struct AgentEvent {
     /// The name of the event.
     pub event: String,
-    /// Its data; null for binary content.
+    /// Data of the event; null for binary content.
     pub data: Value,
     /// Binary content: its `bytes` in Base64, or its `url`, and its `mediaType`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -126,26 +126,26 @@ impl Serialize for Confidence {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Hit {
-    /// Its id.
+    /// Id of the Thing.
     pub id: String,
-    /// Its title.
+    /// Title of the Thing.
     #[serde(default)]
     pub title: Option<String>,
-    /// Its description.
+    /// Description of the Thing, in prose.
     #[serde(default)]
     pub description: Option<String>,
     /// Title and description with the words of the request marked, if `highlight` requests it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub highlight: Option<Highlight>,
-    /// Its version.
+    /// Version of the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub version: Option<String>,
-    /// Its vendors, at most four.
+    /// Vendors of the Thing, at most four.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vendors: Vec<String>,
-    /// The protocols by which it can be reached, at most sixteen.
+    /// The protocols by which the Thing can be reached, at most sixteen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocols: Vec<String>,
     /// True if one of its actions can be called without credentials: by HTTP, WebSocket, or MQTT, at a host whose
@@ -270,9 +270,9 @@ pub struct Explanation {
 pub struct WordScore {
     /// The word as the request has it, in lower case; a phrase in quotes as a whole.
     pub word: String,
-    /// Its weight: 1, or less for common words of requests, and for corrections of misspelled words.
+    /// Weight of the word: 1, or less for common words of requests, and for corrections of misspelled words.
     pub boost: f32,
-    /// Its part in `bm25`, with its weight.
+    /// Contribution of the word to `bm25`, weighted.
     pub score: f32,
 }
 
@@ -312,9 +312,9 @@ pub struct TitleScore {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CapabilityHit {
-    /// Its key.
+    /// Key of the capability.
     pub name: String,
-    /// Its text as HTML, escaped, with matches in `<b>`.
+    /// Text of the capability as HTML, escaped, with matches in `<b>`.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub snippet: String,
@@ -334,12 +334,12 @@ pub struct FacetCount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Link {
-    /// Its relation type.
+    /// Relation type of the link.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub rel: Cow<'static, str>,
-    /// Its target.
+    /// Target of the link.
     pub href: String,
-    /// The media type of its target.
+    /// The media type of the target.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub type_: Cow<'static, str>,

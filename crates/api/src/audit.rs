@@ -28,7 +28,7 @@ impl AuditChain {
     pub const ALL: [AuditChain; 4] =
         [AuditChain::Changes, AuditChain::Decisions, AuditChain::Denials, AuditChain::Administration];
 
-    /// Its name.
+    /// Returns the name of the chain.
     pub fn as_str(self) -> &'static str {
         match self {
             AuditChain::Changes => "changes",
@@ -82,7 +82,7 @@ impl From<&Access> for AuditedState {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AuditEntry {
-    /// Its number: 1 for the first, ascending.
+    /// Number of the entry: 1 for the first, ascending.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub number: u64,
@@ -151,11 +151,11 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub unlisted: Option<u64>,
-    /// Its chain; absent in entries of older versions, which aren't chained.
+    /// Chain of the entry; absent in entries of older versions, which aren't chained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub chain: Option<AuditChain>,
-    /// Its place in its chain: 1 for the first.
+    /// Place of the entry in its chain: 1 for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub ordinal: Option<u64>,

@@ -65,11 +65,11 @@ impl fmt::Display for ChangeKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeletionReason {
-    /// A caller removed it.
+    /// A caller removed the Thing.
     Removed,
-    /// Its time to live ended.
+    /// The time to live of the Thing ended.
     Expired,
-    /// The document from which it was imported no longer contains it.
+    /// The document from which the Thing was imported no longer contains it.
     SourceGone,
 }
 
@@ -232,7 +232,7 @@ pub enum Precondition {
     Absent,
     /// The Thing exists.
     Present,
-    /// Its last change is this one.
+    /// The last change of the Thing has this position.
     Seq(Seq),
 }
 

@@ -84,9 +84,9 @@ pub struct MissingData {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The data that it needs.
+    /// The data that the capability needs.
     Input,
-    /// The data that it returns.
+    /// The data that the capability returns.
     Output,
 }
 
@@ -94,9 +94,9 @@ pub enum Side {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Neighbors {
-    /// Its id.
+    /// Id of the Thing.
     pub id: String,
-    /// Those of its capabilities that declare their input or output.
+    /// Capabilities of the Thing that declare their input or output.
     pub capabilities: Vec<CapabilityNeighbors>,
     /// Every change up to this one is taken into account.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
@@ -107,7 +107,7 @@ pub struct Neighbors {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CapabilityNeighbors {
-    /// Its key.
+    /// Key of the capability.
     pub capability: String,
     /// Capabilities of other Things that need only the output of this one.
     pub takes_output: Vec<CompatibleHit>,

@@ -61,9 +61,9 @@ pub struct Filters {
     pub all: BTreeMap<FilterField, Vec<String>>,
     /// Values that a Thing must not have, by field.
     pub not: BTreeMap<FilterField, Vec<String>>,
-    /// The period in which it was created.
+    /// The period in which the Thing was created.
     pub created: Period,
-    /// The period in which its description was last changed.
+    /// The period in which the Thing's description was last changed.
     pub modified: Period,
 }
 

@@ -89,26 +89,26 @@ pub struct SacpResponse {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct LiveSession {
-    /// Its id.
+    /// Id of the session.
     pub id: String,
-    /// The id of its agent.
+    /// Id of the agent.
     pub agent: String,
     /// The owner that reports its steps; absent for unauthenticated callers. Steps of different reporters belong to
     /// different sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub reporter: Option<Owner>,
-    /// The moment of its first step.
+    /// The moment of the first step.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub since: Timestamp,
-    /// The moment of its last step.
+    /// The moment of the last step.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub last: Timestamp,
-    /// Number of its steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Number of its turns.
+    /// Number of turns.
     pub turns: u64,
-    /// Number of its steps that were denied.
+    /// Number of denied steps.
     pub denied: u64,
     /// Number of tool calls.
     pub tool_calls: u64,
@@ -119,7 +119,7 @@ pub struct LiveSession {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = GuardedStep))]
 pub struct Entry {
-    /// Its number in the trail.
+    /// Number of the step in the trail.
     pub seq: u64,
     /// The moment of the decision.
     #[cfg_attr(feature = "schema", schema(value_type = String))]

@@ -24,15 +24,15 @@ pub struct ThingCollection {
 /// A Thing in a list with `view=summary`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Its capabilities.
+    /// Capabilities of the Thing.
     #[serde(default)]
     pub capabilities: Vec<CapabilitySummary>,
-    /// Its description.
+    /// Description of the Thing, in prose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its id.
+    /// Id of the Thing.
     pub id: String,
-    /// Its title.
+    /// Title of the Thing.
     #[serde(default)]
     pub title: Option<String>,
 }
@@ -40,13 +40,13 @@ pub struct Summary {
 /// A capability in a [`Summary`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapabilitySummary {
-    /// Its description.
+    /// Description of the capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its id.
+    /// Id of the capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Its name.
+    /// Name of the capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }

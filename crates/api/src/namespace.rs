@@ -11,13 +11,13 @@ use crate::access::{Namespace, Owner};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Namespace))]
 pub struct ClaimedNamespace {
-    /// Its name.
+    /// Name of the namespace.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub name: Namespace,
-    /// The owner that claimed it and determines its members.
+    /// The owner that claimed the namespace and determines its members.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub owner: Owner,
-    /// Its other members.
+    /// Members of the namespace other than its owner.
     #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub members: BTreeSet<Owner>,
     /// The moment of the claim.

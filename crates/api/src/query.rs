@@ -66,9 +66,9 @@ impl TryFrom<Map<String, Value>> for QueryParameters {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct NamedQuery {
-    /// Its name.
+    /// Name of the query.
     pub name: String,
-    /// The owner that saved it, and can change it, like admins; absent if the server didn't authenticate the
+    /// The owner that saved the query, and can change it, like admins; absent if the server didn't authenticate the
     /// caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
@@ -76,11 +76,11 @@ pub struct NamedQuery {
     /// The callers who see it, in addition to its owner and admins; by default, everyone.
     #[serde(default, skip_serializing_if = "is_public")]
     pub visibility: Visibility,
-    /// The namespace that it is in.
+    /// The namespace of the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub namespace: Option<Namespace>,
-    /// Its words and filters.
+    /// Words and filters of the query.
     pub query: QueryParameters,
     /// When it was last saved.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
@@ -107,9 +107,9 @@ fn is_public(visibility: &Visibility) -> bool {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryName {
-    /// Its name.
+    /// Name of the query.
     pub name: String,
-    /// Its owner; `Some(None)` is the query without an owner. `None` is the caller's own query, else the one
+    /// Owner of the query; `Some(None)` is the query without an owner. `None` is the caller's own query, else the one
     /// without an owner.
     pub owner: Option<Option<Owner>>,
 }

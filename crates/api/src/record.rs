@@ -13,7 +13,7 @@ use crate::access::{Access, Namespace, Owner, Visibility};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Record))]
 pub struct FullRecord {
-    /// Its description as it is stored.
+    /// The stored description.
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::description, required))]
     pub td: Box<RawValue>,
     /// The moment of its creation (RFC 3339), which is kept by a registry that doesn't have the
@@ -25,31 +25,31 @@ pub struct FullRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub modified: Option<Timestamp>,
-    /// Its owner, if any.
+    /// Owner of the Thing, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")
     )]
     pub owner: Option<Owner>,
-    /// Its visibility.
+    /// Visibility of the Thing.
     #[serde(default)]
     pub visibility: Visibility,
-    /// The namespace that it is in.
+    /// The namespace of the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schema(value_type = Option<String>, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")
     )]
     pub namespace: Option<Namespace>,
-    /// Its time to live after each renewal, in seconds.
+    /// Time to live of the Thing after each renewal, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
-    /// The moment when it expires (RFC 3339).
+    /// The moment when the Thing expires (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub expires: Option<Timestamp>,
-    /// The document from which it was converted.
+    /// The document from which the Thing was converted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<OriginalDocument>,
     /// The description without edits since its import.
@@ -85,13 +85,13 @@ pub struct RecordVersion {
     /// The version; absent for a text without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Its description.
+    /// Description of the Thing in this version.
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::description, required))]
     pub td: Box<RawValue>,
-    /// The document from which it was converted.
+    /// The document from which the version was converted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<OriginalDocument>,
-    /// Its access, if fewer callers can see it than the Thing.
+    /// Access to the version, if fewer callers can see it than the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
 }
@@ -101,11 +101,11 @@ pub struct RecordVersion {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct OriginalDocument {
-    /// Its format, such as `agent-spec`.
+    /// Format of the document, such as `agent-spec`.
     pub format: String,
-    /// Its media type.
+    /// Media type of the document.
     pub media_type: String,
-    /// The document.
+    /// Text of the document.
     pub text: String,
     /// The options of its import.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

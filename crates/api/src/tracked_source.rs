@@ -34,7 +34,7 @@ pub struct TrackedSource {
     /// `current`, or `stale` once polls failed repeatedly.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub status: SourceStatus,
-    /// The moment since which it is tracked.
+    /// The moment since which the source is tracked.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub tracked_since: Timestamp,
     /// The moment of the last poll.

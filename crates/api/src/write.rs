@@ -14,16 +14,15 @@ use crate::{Problem, access::Visibility};
 pub enum Effect {
     /// The Thing is new.
     Created,
-    /// Its description changed, or the format from which it was converted.
+    /// The description of the Thing changed, or the format from which it was converted.
     Updated,
-    /// Its description is unchanged, but its original document was replaced, which exports in that format
+    /// The description of the Thing is unchanged, but its original document was replaced, which exports in that format
     /// return. There is no event, and the Thing keeps its entity tag.
     OriginalUpdated,
-    /// Its description is unchanged, but a version that isn't served was stored, replaced, or removed. There is no
-    /// event, and the Thing keeps its entity tag.
+    /// The description of the Thing is unchanged, but a version that isn't served was stored, replaced, or removed.
+    /// There is no event, and the Thing keeps its entity tag.
     VersionsUpdated,
-    /// Its description, its original, and its versions are unchanged; at most, its expiry was
-    /// extended.
+    /// The description, the original, and the versions of the Thing are unchanged; at most, its expiry was extended.
     Unchanged,
     /// The Thing was removed.
     Removed,
@@ -78,9 +77,9 @@ pub struct Version {
     /// True for the version that is served when a request names none.
     #[serde(rename = "served")]
     pub is_served: bool,
-    /// Its entity tag, for `If-Match` with `version`.
+    /// Entity tag of the version, for `If-Match` with `version`.
     pub etag: String,
-    /// The format from which it was converted.
+    /// The format from which the version was converted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// The id of the Thing of the document that declares it as a part.

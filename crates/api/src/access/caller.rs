@@ -8,11 +8,11 @@ use crate::Timestamp;
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// The owner as which it acts.
+    /// The owner as which the caller acts.
     pub owner: Owner,
-    /// Its role.
+    /// Role of the caller.
     pub role: Role,
-    /// The credential with which it is authenticated: the id of an API key, `certificate:` with the SHA-256 of a
+    /// The credential that authenticates the caller: the id of an API key, `certificate:` with the SHA-256 of a
     /// certificate, or `token:` with the issuer and subject of a token.
     pub key: String,
     /// The moment when the credential expires; none if it is valid until it is revoked.
@@ -56,7 +56,7 @@ impl Caller {
         }
     }
 
-    /// The owner as which it is authenticated, if any.
+    /// Returns the owner as which the caller is authenticated, if any.
     pub fn owner(&self) -> Option<&Owner> {
         match self {
             Caller::Principal(principal) => Some(&principal.owner),

@@ -44,7 +44,7 @@ pub struct NewKey {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApiKey {
-    /// The id by which it is revoked.
+    /// The id by which the key is revoked.
     pub id: String,
     /// The role of its holder.
     pub role: Role,

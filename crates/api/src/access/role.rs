@@ -21,7 +21,7 @@ impl Role {
     /// All roles, the one with the fewest permissions first.
     pub const ALL: [Role; 3] = [Role::Read, Role::Register, Role::Admin];
 
-    /// Its name.
+    /// Returns the name of the role.
     pub fn as_str(self) -> &'static str {
         match self {
             Role::Read => "read",

@@ -28,7 +28,7 @@ impl Visibility {
     /// All values, the widest first.
     pub const ALL: [Visibility; 3] = [Visibility::Public, Visibility::Namespace, Visibility::Private];
 
-    /// Its name.
+    /// Returns the name of the visibility.
     pub fn as_str(self) -> &'static str {
         match self {
             Visibility::Public => "public",
@@ -123,15 +123,15 @@ impl NamespaceNumber {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Access {
-    /// The owner that registered it; absent if the server didn't authenticate the caller.
+    /// The owner of the Thing; absent if the server didn't authenticate the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
-    /// Its visibility.
+    /// Visibility of the Thing.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub visibility: Visibility,
-    /// The namespace that it is in.
+    /// The namespace of the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub namespace: Option<Namespace>,
@@ -181,7 +181,7 @@ pub struct AccessRequest {
         schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")
     )]
     pub owner: Option<Owner>,
-    /// Its visibility.
+    /// The new visibility.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Visibility>,
     /// The new namespace, of which the caller must be a member; `null` removes the Thing from its namespace.
@@ -221,11 +221,11 @@ impl AccessRequest {
 /// none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Grants {
-    /// The owner whose Things it sees.
+    /// The owner whose Things the caller sees.
     pub owner: Option<Owner>,
-    /// The namespaces of which it is a member, each with the position in the log since when.
+    /// Namespaces of the caller, each with the log position at which its membership began.
     pub member_since: BTreeMap<NamespaceNumber, Seq>,
-    /// Its former memberships in namespaces: from one position until before another.
+    /// Former memberships of the caller in namespaces: from one log position until before another.
     pub formerly: BTreeMap<NamespaceNumber, Vec<(Seq, Seq)>>,
 }
 
@@ -249,7 +249,7 @@ impl Grants {
         !self.member_since.is_empty() || !self.formerly.is_empty()
     }
 
-    /// The position since which it is a member of the namespace of Things with this access.
+    /// The position since which the caller is a member of the namespace of Things with this access.
     pub fn since(&self, access: &Access) -> Option<Seq> {
         access.number.and_then(|number| self.member_since.get(&number).copied())
     }
