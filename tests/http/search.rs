@@ -155,7 +155,10 @@ fn hits_have_the_members_that_are_asked_for() {
     let page = registry.get("/search?fields=title").expect(200).json();
     assert!(page["total"].is_number() && page["facets"].is_object() && page["mode"] == "hybrid", "{page}");
     let problem = registry.get("/search?fields=title,colour").problem(400, "invalid-parameter");
-    assert!(problem["detail"].as_str().unwrap().contains("\"colour\" of a hit; members are bm25, callable"), "{problem}");
+    assert!(
+        problem["detail"].as_str().unwrap().contains("\"colour\" of a hit; members are bm25, callable"),
+        "{problem}"
+    );
 }
 
 #[test]
