@@ -682,7 +682,7 @@ mod tests {
             assert_eq!(input_of(json!({"input": schema}), said(data)).unwrap().data, Some(expected));
         }
         let error = input_of(json!({"input": city}), said(json!({"city": "Bonn"}))).unwrap_err();
-        assert!(error.to_string().contains("the system prompt has no place"), "{error}");
+        assert!(error.to_string().contains("has no free-text member for the system prompt"), "{error}");
     }
 
     #[test]
