@@ -52,7 +52,7 @@ fn tool(registry: &TestRegistry, name: &str, arguments: Value) -> Value {
 
 fn checked(registry: &TestRegistry, answer: &Answer, name: &str, most: usize) -> Value {
     let result = answer.json()["result"].clone();
-    assert_eq!(result["isError"].as_bool().unwrap_or_default(), false, "{name}: {}", answer.text());
+    assert!(!result["isError"].as_bool().unwrap_or_default(), "{name}: {}", answer.text());
     let text = result["content"][0]["text"].as_str().unwrap();
     assert!(text.len() <= most, "{name}: {} bytes", text.len());
     assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"], "{name}");

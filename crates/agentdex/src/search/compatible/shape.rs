@@ -129,11 +129,11 @@ mod tests {
     fn input_in_url_and_body_is_listed_once() {
         let text = r#"{"actions": {"a": {
             "uriVariables": {"city": {"type": "string"}, "page": {"type": "integer", "default": 1}},
-            "input": {"properties": {"city": {"type": "string"}, "n": {"type": "integer"}}}}}}"#;
+            "input": {"properties": {"city": {"type": "string"}, "n": {"type": "integer"}}, "required": ["n"]}}}}"#;
         let shapes = shapes(text).expect("a description");
         let (_, shape) = &shapes.capabilities[0];
         let mut inputs: Vec<(&str, bool)> = shape.inputs.iter().map(|port| (&*port.name, port.is_required)).collect();
         inputs.sort_unstable();
-        assert_eq!(inputs, [("city", true), ("n", false), ("page", false)]);
+        assert_eq!(inputs, [("city", true), ("n", true), ("page", false)]);
     }
 }
