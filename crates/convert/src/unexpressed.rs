@@ -4,6 +4,7 @@
 //! of the Thing is compared value by value: it is in one of these Things, or its texts are in the document. What only
 //! agentdex reads, a description in metadata or an extension of ours, is left out before.
 
+mod losses;
 mod requests;
 mod requirements;
 mod schemas;
@@ -14,9 +15,10 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::{Map, Value};
 
 use self::{
+    losses::Losses,
     requirements::{Scheme, requirement, scheme},
     schemas::{is_expressed_by, takes_nothing},
-    values::{Missing, Scope, Texts},
+    values::{Scope, Texts, affordances},
 };
 use crate::{
     Export, Format, ImportOptions, Input, Rendition, Result,
@@ -27,10 +29,6 @@ use crate::{
     },
 };
 
-/// The rule of its warnings.
-const RULE: &str = "not-expressed";
-/// The most warnings of one document.
-const MOST: usize = 50;
 /// Members of a Thing that identify it or its source, or that say again what actions and security definitions do.
 const APART: [&str; 25] = [
     "@context",
@@ -110,55 +108,9 @@ fn unexpressed(format: Format, thing: &Value, document: &[u8]) -> Vec<Violation>
     without_own(&mut document);
     let things = things_of(format, thing, &document);
     let expressed = Expressed { index: Index::of(&things), texts: Texts::of(&document), things: &things };
-    let mut losses = Losses { noun: format.descriptor().noun, found: Vec::new(), further: 0 };
+    let mut losses = Losses::of(format.descriptor().noun);
     expressed.compare(thing, &mut losses);
     losses.finish()
-}
-
-/// The warnings, as many as one document may have.
-struct Losses {
-    noun: &'static str,
-    found: Vec<Violation>,
-    /// The number of those that there is no room for.
-    further: usize,
-}
-
-impl Losses {
-    fn add(&mut self, at: &Path<'_>) {
-        self.push(|noun| absent(noun, at.to_pointer()));
-    }
-
-    fn add_missing(&mut self, missing: Missing) {
-        missing.pointers.into_iter().for_each(|pointer| self.push(|noun| absent(noun, pointer)));
-        self.further += missing.further;
-    }
-
-    fn add_change(&mut self, at: &Path<'_>, change: &str) {
-        self.push(|noun| Violation::new(at.to_pointer(), RULE, format!("{noun} {change}")));
-    }
-
-    fn push(&mut self, warning: impl FnOnce(&str) -> Violation) {
-        match self.found.len() < MOST {
-            true => self.found.push(warning(self.noun)),
-            false => self.further += 1,
-        }
-    }
-
-    fn add_unless(&mut self, is_expressed: bool, at: &Path<'_>) {
-        if !is_expressed {
-            self.add(at);
-        }
-    }
-
-    fn finish(mut self) -> Vec<Violation> {
-        if self.further > 0 {
-            self.found.pop();
-            let message =
-                format!("{} leaves out {} more members, or has different values", self.noun, self.further + 1);
-            self.found.push(Violation::new("", RULE, message));
-        }
-        self.found
-    }
 }
 
 /// Removes what no other program reads.
@@ -205,10 +157,6 @@ fn as_root(component: &Value, document: &Value) -> Value {
         members.insert(VERSION.to_owned(), document[VERSION].clone());
     }
     root
-}
-
-fn absent(noun: &str, pointer: String) -> Violation {
-    Violation::new(pointer, RULE, format!("{noun} leaves this out, or has a different value"))
 }
 
 /// What a document says.
@@ -627,11 +575,6 @@ fn is_same_call(base: &str, form: &Value, written: &Value) -> bool {
     let rest = other.strip_prefix(address(base, href).as_str());
     let is_end = |rest: &str| rest.is_empty() || rest == "/" || rest.starts_with(['?', '&', '#']);
     is_same_protocol && rest.is_some_and(|rest| href.contains('{') || is_end(rest))
-}
-
-fn affordances<'t>(thing: &'t Value, kind: &str) -> &'t Map<String, Value> {
-    static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
-    thing.get(kind).and_then(Value::as_object).unwrap_or(&NONE)
 }
 
 #[cfg(test)]

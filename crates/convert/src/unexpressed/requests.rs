@@ -3,7 +3,7 @@
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::{Losses, affordances};
+use super::{losses::Losses, values::affordances};
 use crate::{
     agent_spec::REQUEST,
     td::internal::{Path, source_schema},

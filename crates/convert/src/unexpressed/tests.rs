@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::*;
+use super::{
+    losses::{MOST, RULE},
+    *,
+};
 
 #[test]
 fn tools_of_agent_spec_express_the_actions_that_they_are_made_of() {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::MOST;
+use super::losses::Missing;
 use crate::td::internal::Path;
 
 /// The most members around a text that it is found by.
@@ -120,24 +120,6 @@ impl<'d> Texts<'d> {
     }
 }
 
-/// What a document lacks of a value.
-#[derive(Default)]
-pub(super) struct Missing {
-    /// JSON Pointers, as many as there may be warnings.
-    pub(super) pointers: Vec<String>,
-    /// The number of those that there is no room for.
-    pub(super) further: usize,
-}
-
-impl Missing {
-    fn add(&mut self, at: &Path<'_>) {
-        match self.pointers.len() < MOST {
-            true => self.pointers.push(at.to_pointer()),
-            false => self.further += 1,
-        }
-    }
-}
-
 /// The part of a document in which texts are looked for.
 #[derive(Clone, Copy)]
 pub(super) enum Scope<'n> {
@@ -151,6 +133,11 @@ impl<'n> Scope<'n> {
     pub(super) fn of_member(name: &'n str) -> Scope<'n> {
         Scope::Member(name.rsplit(':').next().unwrap_or(name))
     }
+}
+
+pub(super) fn affordances<'t>(thing: &'t Value, kind: &str) -> &'t Map<String, Value> {
+    static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+    thing.get(kind).and_then(Value::as_object).unwrap_or(&NONE)
 }
 
 fn is_equal(value: &Value, other: &Value) -> bool {

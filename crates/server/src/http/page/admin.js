@@ -179,7 +179,7 @@ function joined(entries) {
 /** Why somebody sees no administration. */
 async function notice() {
 	const { access } = await self();
-	return access.authentication && !access.owner ? failure(Object.assign(new Error("You are signed out. Sign in with a key of the role admin."), { status: 401 })) : e("p.note", "These are for the role admin.");
+	return access.authentication && !access.owner ? failure(Object.assign(new Error("You are signed out. Sign in with a key of the role admin."), { status: 401 })) : e("p.note", "These settings require the role admin.");
 }
 
 /** What an entry says of a state before and after it. */
