@@ -38,7 +38,7 @@ fn references_that_lead_nowhere_name_the_nearest() {
         ("{{node_a.message}}", "did you mean \"node_A\"?"),
         ("{{node_A.mesage}}", "did you mean \"message\"?"),
         ("{{node_A.data.extracted_names[2]}}", "not an index below 2"),
-        ("{{node_A.data.score.x}}", "no members"),
+        ("{{node_A.data.score.x}}", "a value without members"),
         ("{{node_A}}", "node_A.message"),
         ("{{node_B.data.anything}}", "nothing to refer to"),
         ("{{}}", "known names are"),

@@ -39,7 +39,7 @@ fn what_is_missing_or_too_many_is_named() {
     let cases = [
         (remove("t/", &seq(1)), None, "the record \"urn:a\": its text is missing"),
         (remove("e/", b"urn:c"), None, "the record \"urn:c\": its expiry is missing"),
-        (remove("r/", b"urn:a"), None, "the number of records: 3 are counted, 2 are there"),
+        (remove("r/", b"urn:a"), None, "the number of records: the counter says 3, but there are 2"),
         (remove("r/", b"urn:a"), Some("x"), "its value can't be read"),
         (remove("l/", &seq(2)), None, &format!("the log before {}: ", nth(3))),
         (remove("l/", &seq(4)), None, "the end of the log"),

@@ -250,7 +250,7 @@ mod tests {
         let issuer = Issuer::new();
         for alg in ["none", "HS256", "RS1", ""] {
             let reason = issuer.refusal(json!({"alg": alg, "kid": "ed"}), json!({}));
-            assert!(reason.contains("accepted are ES256"), "{alg}: {reason}");
+            assert!(reason.contains("accepted algorithms are ES256"), "{alg}: {reason}");
         }
         // The key has another kind: as if there were none of that name.
         for header in [
