@@ -45,7 +45,7 @@ pub struct CallerAccess {
     pub admin_stays_signed_in: bool,
     /// True if the server authenticates its clients.
     pub authentication: bool,
-    /// The owner as which the caller is authenticated, if any.
+    /// Owner of an authenticated caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub owner: Option<Owner>,

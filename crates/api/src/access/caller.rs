@@ -8,7 +8,7 @@ use crate::Timestamp;
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// The owner as which the caller acts.
+    /// Owner of the agents that the caller registers.
     pub owner: Owner,
     /// Role of the caller.
     pub role: Role,
@@ -56,7 +56,7 @@ impl Caller {
         }
     }
 
-    /// Returns the owner as which the caller is authenticated, if any.
+    /// Returns the owner of an authenticated caller.
     pub fn owner(&self) -> Option<&Owner> {
         match self {
             Caller::Principal(principal) => Some(&principal.owner),

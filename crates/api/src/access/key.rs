@@ -27,7 +27,7 @@ const SECRET_DIGITS: usize = 64;
 pub struct NewKey {
     /// The role of its holder.
     pub role: Role,
-    /// The owner as which its holder acts: ASCII characters without spaces.
+    /// Owner whose rights the key gives: ASCII characters without spaces.
     #[cfg_attr(
         feature = "schema",
         schema(value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")
@@ -44,11 +44,11 @@ pub struct NewKey {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApiKey {
-    /// The id by which the key is revoked.
+    /// Id of the key, needed to revoke it.
     pub id: String,
     /// The role of its holder.
     pub role: Role,
-    /// The owner as which its holder acts.
+    /// Owner whose rights the key gives.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub owner: Owner,
     /// When it was created.
