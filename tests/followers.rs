@@ -4,7 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use agentdex::{
@@ -177,11 +177,14 @@ fn a_search_finds_what_was_acknowledged_longer_ago_than_the_refresh_interval() {
     let interval = registry.options().refresh_interval;
     for number in 0..5 {
         registry.register(agent(&format!("urn:{number}"), "Weather")).unwrap();
+        let written = SystemTime::now();
         std::thread::sleep(interval);
+        // A clock that has just been set back doesn't tell that the time is over.
+        let is_over = written.elapsed().map_or(true, |elapsed| elapsed + Duration::from_millis(5) >= interval);
         let started = Instant::now();
         let (found, waited) = (found(&registry, "weather").len(), started.elapsed());
         // A search waits for the index for a second at most.
-        assert!(found == number + 1 || waited >= Duration::from_secs(1), "{found} after {waited:?}");
+        assert!(found == number + 1 || !is_over || waited >= Duration::from_secs(1), "{found} after {waited:?}");
     }
 }
 
