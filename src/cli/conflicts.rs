@@ -3,7 +3,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap},
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
 };
@@ -21,23 +21,33 @@ use agentdex::{
     td::{self, Violation},
 };
 
-/// Refuses files that describe one agent in two ways, of which the last would silently stay, and agents that would have one
-/// address. What is wrong with a file by itself is reported when it is its turn. `are_named_by_file`: a document without
-/// an id gets one that no other file has.
+/// The files of a call.
+#[derive(Default)]
+pub(super) struct Checked {
+    /// Files to process, without those that equal an earlier one. A warning was printed for each of these.
+    pub files: Vec<PathBuf>,
+    /// Files that describe the same Thing differently, with an error each. The last of them would silently win.
+    pub refused: Vec<(PathBuf, anyhow::Error)>,
+}
+
+/// Compares the files of a call with each other. What is wrong with a file by itself is reported when it is its turn.
+/// `are_named_by_file`: a document without an id gets one that no other file has.
 ///
-/// Returns the files without those that describe the same as one before them, each of which a warning names.
+/// # Errors
+/// If `--base` would give two agents the same address.
 pub(super) fn check(
     files: Vec<PathBuf>,
     format: Option<Format>,
     mapping: &Mapping,
     components: &[FileDocument],
     are_named_by_file: bool,
-) -> anyhow::Result<Vec<PathBuf>> {
+) -> anyhow::Result<Checked> {
     if files.len() < 2 {
-        return Ok(files);
+        return Ok(Checked { files, ..Checked::default() });
     }
-    let mut duplicates = HashSet::new();
-    let mut described: HashMap<String, (&Path, u64)> = HashMap::new();
+    // By the number of the file; without an error for a duplicate.
+    let mut left_out: BTreeMap<usize, Option<String>> = BTreeMap::new();
+    let mut described: HashMap<String, (usize, u64)> = HashMap::new();
     let mut called: Option<&Path> = None;
     // Standard input can be read once only.
     let named = files.iter().enumerate().filter(|(_, path)| !document::is_standard_input(path));
@@ -46,22 +56,24 @@ pub(super) fn check(
         let unnamed = usize::from(are_named_by_file && !has_id);
         let ids: Vec<Cow<'_, str>> = things.iter().skip(unnamed).filter_map(id_of).collect();
         let content = content_of(&things);
-        let known = ids.iter().find_map(|id| Some((id, described.get(id.as_ref())?)));
-        match known {
-            Some((_, (first, before))) if *before == content => {
-                let message = format!("skipped: same description as {}", first.display());
+        let known = ids.iter().find_map(|id| Some((id, *described.get(id.as_ref())?)));
+        if let Some((id, (first, before))) = known {
+            let other = files[first].display();
+            if before == content {
+                let message = format!("skipped: same description as {other}");
                 warn(&path.to_string_lossy(), &[Violation::new("", "duplicate", message)]);
-                duplicates.insert(index);
-                continue;
+                left_out.insert(index, None);
+            } else {
+                let conflict =
+                    |other| Some(format!("{id} is described differently in {other}; give each Thing its own id"));
+                left_out.insert(index, conflict(other));
+                left_out.entry(first).or_insert_with(|| conflict(path.display()));
             }
-            Some((id, (first, _))) => {
-                bail!("{} and {} both describe {id}; give each Thing its own id", first.display(), path.display());
-            }
-            None => {}
+            continue;
         }
         for id in ids {
-            if described.insert(id.clone().into_owned(), (path, content)).is_some() {
-                bail!("{} describes {id} twice; give each Thing its own id", path.display());
+            if described.insert(id.clone().into_owned(), (index, content)).is_some() {
+                left_out.insert(index, Some(format!("{id} is described twice; give each Thing its own id")));
             }
         }
         if mapping.base().is_some_and(|base| things.iter().any(|thing| is_called_at(thing, base)))
@@ -75,8 +87,15 @@ pub(super) fn check(
             );
         }
     }
-    let files = files.into_iter().enumerate().filter(|(index, _)| !duplicates.contains(index));
-    Ok(files.map(|(_, path)| path).collect())
+    let mut checked = Checked::default();
+    for (index, path) in files.into_iter().enumerate() {
+        match left_out.remove(&index) {
+            None => checked.files.push(path),
+            Some(None) => {}
+            Some(Some(error)) => checked.refused.push((path, anyhow::Error::msg(error))),
+        }
+    }
+    Ok(checked)
 }
 
 fn id_of(thing: &Value) -> Option<Cow<'_, str>> {

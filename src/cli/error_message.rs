@@ -111,7 +111,11 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
             "this registry doesn't offer SPARQL".to_owned()
         }
         Some(problem) => {
+            let url = problem.members.get("url").and_then(Value::as_str);
             let what = match problem.code.as_str() {
+                "invalid-document" if url.is_some() => {
+                    &*format!("the document from {} is not valid", url.unwrap_or_default())
+                }
                 "invalid-document" => "the document is not valid",
                 "credential-in-description" => {
                     "the description contains credentials; remove and revoke them (they were sent), and declare the \

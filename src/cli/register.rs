@@ -138,7 +138,7 @@ struct Registration<'a> {
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
     let components = arguments.mapping.read_components()?;
-    let places = places(arguments, &components)?;
+    let (places, refused) = places(arguments, &components)?;
     let registration = Registration {
         client,
         arguments,
@@ -146,23 +146,27 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         components: components.iter().map(FileDocument::to_component).collect(),
         ttl: arguments.ttl.map(|ttl| ttl.to_string()),
     };
-    let mut done = registration.register_all(&places).await;
+    let mut done = registration.register_all(&places, refused).await;
     if arguments.keep_alive && !done.registered.is_empty() {
         registration.keep_alive(&done.registered, &mut done.results).await?;
     }
     Ok(done.results.finish(if done.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })?)
 }
 
-fn places(arguments: &Arguments, components: &[FileDocument]) -> anyhow::Result<Vec<Place>> {
+/// A description that can't be registered, and the reason.
+type Refused = (Place, anyhow::Error);
+
+fn places(arguments: &Arguments, components: &[FileDocument]) -> anyhow::Result<(Vec<Place>, Vec<Refused>)> {
     let files = match arguments.files.as_slice() {
         [] => Vec::new(),
         files => document::files(not_urls(files)?)?,
     };
     arguments.mapping.check_number(files.len() + arguments.urls_of_agents.len())?;
     let are_named_by_file = true;
-    let files = conflicts::check(files, arguments.format, &arguments.mapping, components, are_named_by_file)?;
+    let checked = conflicts::check(files, arguments.format, &arguments.mapping, components, are_named_by_file)?;
     let agents = arguments.urls_of_agents.iter().cloned().map(Place::Agent);
-    Ok(files.into_iter().map(Place::File).chain(agents).collect())
+    let refused = checked.refused.into_iter().map(|(path, error)| (Place::File(path), error));
+    Ok((checked.files.into_iter().map(Place::File).chain(agents).collect(), refused.collect()))
 }
 
 /// Refuses URLs among the files, which would be reported as missing files.
@@ -196,13 +200,17 @@ fn is_unreachable(error: &anyhow::Error) -> bool {
 
 impl Registration<'_> {
     /// Registers one description after the other, until the registry can't be reached.
-    async fn register_all(&self, places: &[Place]) -> Done {
+    async fn register_all(&self, places: &[Place], refused: Vec<Refused>) -> Done {
         let total = total(places);
         let is_many = total.is_none_or(|total| total > MANY);
         let bar = if is_many { progress::of_count(total, "documents") } else { ProgressBar::hidden() };
         let is_terminal = io::stdout().is_terminal();
         let is_counted = is_many && is_terminal && !self.arguments.verbose && !self.arguments.json;
         let mut done = Done { is_counted, ..Done::default() };
+        let total_places = places.len() + refused.len();
+        for (place, error) in refused {
+            self.take(&mut done, &place, Err(error));
+        }
         let mut tried = 0;
         for place in places {
             match place {
@@ -237,7 +245,7 @@ impl Registration<'_> {
             }
         }
         bar.finish_and_clear();
-        if !self.arguments.json && !self.arguments.quiet && (places.len() > 1 || done.tally.documents > 1) {
+        if !self.arguments.json && !self.arguments.quiet && (total_places > 1 || done.tally.documents > 1) {
             done.tally.print(places.len() - tried, &mut done.results);
         }
         done

@@ -58,10 +58,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let files = document::files(&arguments.files)?;
     arguments.mapping.check_number(files.len())?;
     let are_named_by_file = false;
-    let files = conflicts::check(files, arguments.format, &arguments.mapping, &components, are_named_by_file)?;
+    let checked = conflicts::check(files, arguments.format, &arguments.mapping, &components, are_named_by_file)?;
+    let converted = checked.files.into_iter().map(|path| (convert(arguments, &components, &path), path));
+    let refused = checked.refused.into_iter().map(|(path, error)| (Err(error), path));
     let mut failed = false;
-    for path in files {
-        let made = convert(arguments, &components, &path).and_then(|Conversion { things, warnings, .. }| {
+    for (conversion, path) in refused.chain(converted) {
+        let made = conversion.and_then(|Conversion { things, warnings, .. }| {
             warn(&path.to_string_lossy(), &warnings);
             target.take(&path, things)
         });

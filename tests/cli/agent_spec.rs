@@ -381,10 +381,16 @@ fn files_of_one_call_describe_different_agents_at_different_addresses() {
         (output.status.success(), stderr(&output))
     };
     let (succeeded, message) = register(&[&a, &b, &again]);
-    assert!(!succeeded && message.contains("both describe urn:agentspec:local:a"), "{message}");
+    let conflict = |file, other| format!("{file}: urn:agentspec:local:a is described differently in {other};");
+    assert!(
+        !succeeded && [conflict(&a, &again), conflict(&again, &a)].iter().all(|line| message.contains(line)),
+        "{message}"
+    );
+    let listed = || stdout(&run(&["list", "--json", "--url", server.url()])).lines().count();
+    assert_eq!(listed(), 1);
     let (succeeded, message) = register(&[&a, &b, "--base", "https://agents.example/x"]);
     assert!(!succeeded && message.contains("include {id} or {name}"), "{message}");
-    assert_eq!(stdout(&run(&["list", "--json", "--url", server.url()])), "");
+    assert_eq!(listed(), 1);
     let (succeeded, message) = register(&[&a, &b, "--base", "https://agents.example/{id}"]);
     assert!(succeeded, "{message}");
     assert!(register(&[&a, "--base", "https://agents.example/x"]).0);

@@ -11,7 +11,7 @@ const SKILL: &str =
     "---\nname: tide-tables\ndescription: Use when: somebody asks about tides\n---\n# Tides\nLook it up.\n";
 
 /// Documents of other kinds, and the words that name them.
-fn others() -> [(&'static str, String, &'static str); 6] {
+fn others() -> [(&'static str, String, &'static str); 10] {
     let skill = json!({"name": "tides", "type": "skill-md", "description": "Tides.", "url": "/skills/tides/SKILL.md"});
     let listed = json!({"name": "tides", "description": "Tides.", "files": ["SKILL.md"]});
     let entry = json!({"identifier": "urn:air:a", "type": "application/a2a-agent-card+json", "url": "https://a.example/c.json"});
@@ -30,6 +30,24 @@ fn others() -> [(&'static str, String, &'static str); 6] {
             "openapi.json",
             json!({"openapi": "3.1.0", "info": {"title": "Tides"}, "paths": {}}).to_string(),
             "an OpenAPI document",
+        ),
+        (
+            "async.yaml",
+            "asyncapi: 3.0.0\ninfo: {title: Tides, version: 1.0.0}\nchannels: {}\n".to_owned(),
+            "an AsyncAPI document",
+        ),
+        ("rpc.json", json!({"openrpc": "1.3.2", "info": {"title": "Tides"}, "methods": []}).to_string(), "an OpenRPC document"),
+        (
+            "arazzo.json",
+            json!({"arazzo": "1.0.1", "info": {"title": "Tides"}, "workflows": []}).to_string(),
+            "an Arazzo document",
+        ),
+        (
+            "collection.json",
+            json!({"info": {"name": "Tides", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
+                "item": []})
+            .to_string(),
+            "a Postman collection",
         ),
     ]
 }
@@ -72,6 +90,15 @@ fn of_equal_files_in_a_folder_one_is_registered() {
         "{}",
         stderr(&output)
     );
+    let changed = card("alder").to_string().replace("Helps.", "Helps a lot.");
+    fs::write(folder.path().join("d.json"), changed).unwrap();
+    fs::write(folder.path().join("e.json"), card("elm").to_string()).unwrap();
+    let output = run(&["register", folder.path().to_str().unwrap(), "--url", server.url()]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).contains("1 created, 0 updated, 1 unchanged, 2 failed"), "{}", stdout(&output));
+    assert!(stderr(&output).contains("a.json: urn:"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is described differently in"), "{}", stderr(&output));
+    ["d.json", "e.json"].iter().for_each(|file| fs::remove_file(folder.path().join(file)).unwrap());
     let twice = folder.path().join("c.json");
     let twice = twice.to_str().unwrap();
     let output = run(&["register", twice, twice, "--url", server.url()]);

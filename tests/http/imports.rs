@@ -162,6 +162,20 @@ fn what_is_found_at_a_url_is_no_fault_of_the_request() {
 }
 
 #[test]
+fn a_document_that_is_rejected_is_named_by_its_own_url() {
+    let reply = |head: &str| match head.split(' ').nth(1) {
+        Some("/agent/.well-known/agent-card.json") => Reply::json("{\"name\": 1}"),
+        _ => Reply::new("404 Not Found", &[], ""),
+    };
+    let site = Site::start(reply);
+    let registry = TestRegistry::tracking();
+    let problem = import(&registry, "", &site.url("/agent")).problem(422, "invalid-document");
+    let url = site.url("/agent/.well-known/agent-card.json");
+    assert!(problem["detail"].as_str().unwrap().starts_with(&format!("the document from {url} was rejected: ")));
+    assert_eq!(problem["url"], url);
+}
+
+#[test]
 fn refresh_imports_what_changed_and_tells_it() {
     let page = Page::start(&card("a", "first"));
     let registry = tracking(&page);

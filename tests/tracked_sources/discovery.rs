@@ -77,6 +77,7 @@ fn what_was_found_and_not_understood_is_the_error() {
     let below = site(vec![("/agent/.well-known/mcp.json", OK, odd.clone()), (A2A, OK, agent_card())]);
     let error = found(&below, "/agent", plain).unwrap_err();
     assert!(error.to_string().contains("an OpenAPI document"), "{error}");
+    assert!(error.to_string().contains(&below.url("/agent/.well-known/mcp.json")), "{error}");
     // What is at the URL itself may be anything, and says nothing of the rest of the site.
     let itself = site(vec![("/agent", OK, odd.clone()), (A2A, OK, agent_card())]);
     assert_eq!(found(&itself, "/agent", plain).unwrap().1.unwrap(), itself.url(A2A));

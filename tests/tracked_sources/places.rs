@@ -48,7 +48,7 @@ fn document_that_is_no_card_is_passed_over() {
 fn where_nothing_is_found_the_first_place_is_what_is_told_of() {
     let site = site(&[("/agent", "{\"service\": \"up\"}")]);
     let (result, asked) = place(&site, "/agent");
-    assert!(matches!(result, Err(Error::InvalidSource { .. })), "{result:?}");
+    assert!(matches!(result, Err(Error::RejectedDocument { url, .. }) if url == site.url("/agent")));
     assert_eq!(asked.len(), 5);
     let (result, _) = place(&site, "");
     assert!(matches!(result, Err(Error::FetchFailed { status: Some(404), url, .. }) if url == site.url(NEW)));

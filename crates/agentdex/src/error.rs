@@ -96,6 +96,14 @@ pub enum Error {
         /// Reason why the document is not accepted in the requested format.
         source: Box<Error>,
     },
+    /// The document at a URL was fetched, and is not accepted.
+    #[error("the document from {url} was rejected: {source}")]
+    RejectedDocument {
+        /// URL of the document, which may be a well-known location of the site of the requested URL.
+        url: String,
+        /// Reason for the rejection.
+        source: Box<Error>,
+    },
     /// The format of a document was not given, and can't be detected.
     #[error("the format of the document is unclear: {message}")]
     UnclearFormat {
@@ -503,6 +511,7 @@ impl Error {
             Error::Invalid(_) => "invalid-thing-description",
             Error::CredentialInDescription(_) => "credential-in-description",
             Error::InvalidSource { .. } | Error::OtherFormat { .. } => "invalid-document",
+            Error::RejectedDocument { source, .. } => source.code(),
             Error::UnclearFormat { .. } => "unclear-format",
             Error::NotExpressible { .. } => "not-expressible",
             Error::InvalidPatch { .. } => "invalid-merge-patch",
@@ -579,6 +588,7 @@ impl Error {
                 | Error::CredentialInDescription(_)
                 | Error::InvalidSource { .. }
                 | Error::OtherFormat { .. }
+                | Error::RejectedDocument { .. }
                 | Error::UnclearFormat { .. }
                 | Error::InvalidPatch { .. }
                 | Error::InvalidId { .. }
@@ -628,7 +638,7 @@ impl Error {
             Error::Invalid(report) | Error::CredentialInDescription(report) | Error::InvalidSource { report, .. } => {
                 Some(report)
             }
-            Error::OtherFormat { source, .. } => source.report(),
+            Error::OtherFormat { source, .. } | Error::RejectedDocument { source, .. } => source.report(),
             _ => None,
         }
     }

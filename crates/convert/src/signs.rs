@@ -131,6 +131,17 @@ pub(super) fn is_openapi(object: &Object) -> bool {
     has_any(object, &["openapi", "swagger"]) && has_any(object, &["info", "paths"])
 }
 
+/// True if a member is the version that a document declares its specification in.
+pub(super) fn is_version(object: &Object, name: &str) -> bool {
+    let version = object.get(name).and_then(Value::as_str);
+    version.is_some_and(|version| version.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+pub(super) fn is_postman_collection(object: &Object) -> bool {
+    let schema = object.get("info").and_then(|info| info.get("schema")).and_then(Value::as_str);
+    schema.is_some_and(|schema| schema.contains("schema.getpostman.com")) && is_array(object, "item")
+}
+
 pub(super) fn is_list_of_cards(object: &Object) -> bool {
     is_array(object, "agents") || is_array(object, "agentCards") || is_array(object, "cards")
 }

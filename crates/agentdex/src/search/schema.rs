@@ -26,7 +26,7 @@ use super::{FacetField, facet_column, text};
 
 /// Changes with every change of fields, tokenizers, terms or stored summary: an index of another version
 /// is built again.
-pub(super) const VERSION: u32 = 15;
+pub(super) const VERSION: u32 = 16;
 
 /// Fields of exact values, in addition to `id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -110,6 +110,10 @@ fn described(parameter: &Parameter) -> FormatParameter {
 pub(super) fn explain_fetched(error: Error, url: &str) -> Problem {
     let found = match &error {
         Error::OtherFormat { found, noun, .. } => Some((*found, *noun)),
+        Error::RejectedDocument { source, .. } => match &**source {
+            Error::OtherFormat { found, noun, .. } => Some((*found, *noun)),
+            _ => None,
+        },
         _ => None,
     };
     let problem = Problem::of_fetched(error, url);

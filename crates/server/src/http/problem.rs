@@ -78,12 +78,15 @@ impl Problem {
 
     /// The problem of a document that was fetched from this URL: the request was right, what came of it isn't.
     pub(super) fn of_fetched(error: Error, url: &str) -> Problem {
+        let (error, url) = match error {
+            Error::RejectedDocument { url, source } => (*source, Cow::Owned(url)),
+            error => (error, fetch::shown(url).into()),
+        };
         let mut problem = Problem::from(error);
         if matches!(problem.status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE) {
             problem.status = StatusCode::UNPROCESSABLE_ENTITY;
-            let url = fetch::shown(url);
             problem.detail = format!("the document from {url} was rejected: {}", problem.detail);
-            problem = problem.with("url", url);
+            problem = problem.with("url", &*url);
         }
         problem
     }
@@ -182,7 +185,7 @@ impl From<convert::Error> for Problem {
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         let error = match error {
-            Error::OtherFormat { source, .. } => *source,
+            Error::OtherFormat { source, .. } | Error::RejectedDocument { source, .. } => *source,
             error => error,
         };
         let (status, code) = classify(&error);

@@ -68,16 +68,16 @@ impl Registry {
                 Ok(document) => return Ok(New { url, id, document }),
                 // The URL itself may be where the agent is called, or a page about it.
                 Err(error) if place != Place::Itself && !poll::is_absent(&error) => {
-                    return Err(say_how_to_register(error));
+                    return Err(say_how_to_register(rejected(error, &url)));
                 }
                 Err(error) if poll::is_withheld(&error) => {
                     is_withheld = true;
                     failure = Some(say_how_to_register(error));
                 }
                 Err(error) if poll::may_be_elsewhere(&error) => {
-                    failure.get_or_insert(error);
+                    failure.get_or_insert(rejected(error, &url));
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(rejected(error, &url)),
             }
         }
         let failure = failure.unwrap_or_else(|| no_place(&request.url));
@@ -140,9 +140,9 @@ impl Registry {
                 Err(error) if poll::may_be_elsewhere(&error) => {
                     // The URL itself may be where the agent is called.
                     is_found |= place != Place::Itself || poll::is_withheld(&error);
-                    unusable.get_or_insert(say_how_to_register(error));
+                    unusable.get_or_insert(say_how_to_register(rejected(error, &url)));
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(rejected(error, &url)),
             }
         }
         if let Some(described) = self.describe_new(tracker, request, now).await {
@@ -154,7 +154,7 @@ impl Registry {
                 Err(error) if poll::is_absent(&error) => {
                     absent.get_or_insert(error);
                 }
-                Err(error) => return Err(say_how_to_register(error)),
+                Err(error) => return Err(say_how_to_register(rejected(error, &url))),
             }
         }
         Err(unusable.or(absent).unwrap_or_else(|| no_place(&request.url)))
@@ -209,6 +209,14 @@ impl Registry {
         let stored = |text: &str| self.options().redaction.stored_text(&Document::parse(text.as_bytes())?);
         let descriptions = if request.dry_run { vec![stored(&text)?] } else { Vec::new() };
         Ok(Imported { things: vec![written], warnings: Vec::new(), descriptions })
+    }
+}
+
+/// Adds the URL of the document to an error about it.
+fn rejected(error: Error, url: &str) -> Error {
+    match error.is_invalid() {
+        true => Error::RejectedDocument { url: shown(url), source: Box::new(error) },
+        false => error,
     }
 }
 

@@ -40,8 +40,8 @@ impl Registry {
     /// [`Error::FetchRefused`], also if the registry was opened without a fetcher,
     /// [`Error::FetchFailed`], [`Error::FetchTimedOut`], [`Error::FetchBusy`];
     /// [`Error::SignatureRequired`]; [`Error::LimitExceeded`] where 100,000 sources are tracked;
-    /// [`Error::Contended`] where others track and untrack the URL all the time; those of the conversion; those of
-    /// [`Registry::import`].
+    /// [`Error::Contended`] where others track and untrack the URL all the time; [`Error::RejectedDocument`] with an
+    /// error of the conversion; those of [`Registry::import`].
     pub async fn track(&self, request: TrackRequest) -> Result<Imported> {
         let tracker = self.0.network.tracker.as_ref().ok_or_else(|| no_fetcher(&request.url))?;
         let now = Timestamp::now();

@@ -3,7 +3,8 @@
 //! Words are separated by characters other than letters and digits. Compound names are split at `camelCase`, at `_`,
 //! `-`, and `/`, and between letters and digits; the whole name is a word, too, at the position of its first part, so
 //! `getWeather`, `get_weather`, and `getweather` match each other. The same applies to the parts between hyphens or
-//! slashes: `WhatsApp-Bot` contains `whats`, `app`, `whatsapp`, `bot`, and `whatsappbot`. The following steps are
+//! slashes, and to invisible characters such as the soft hyphen and the zero-width space: `WhatsApp-Bot` contains `whats`,
+//! `app`, `whatsapp`, `bot`, and `whatsappbot`. The following steps are
 //! case folding, removal of marks and ASCII folding ([`normalized`]), removal of stop words (without changing
 //! positions, so phrases still match), and English stemming. A text in another language additionally has the stems of
 //! that language, each at the position of its word ([`Language`]).
@@ -276,6 +277,8 @@ mod tests {
             ]
             .map(|(word, position)| (word.to_owned(), position))
         );
+        assert_eq!(texts("Pay\u{200b}Pal soft\u{ad}ware"), ["pay", "paypal", "pal", "soft", "softwar", "ware"]);
+        assert_eq!(texts("می\u{200c}خواهم"), ["می", "میخواهم", "خواهم"]);
         assert_eq!(texts("CI/CD e\u{2011}mail"), ["ci", "cicd", "cd", "e", "email", "mail"]);
         assert_eq!(texts("one-two-three-four-five-six-seven-eight-WhatsApp").last().unwrap(), "app");
         assert!(texts("one-two-three-four-five-six-seven-eight-WhatsApp").contains(&"whatsapp".to_owned()));

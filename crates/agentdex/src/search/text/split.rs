@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use unicode_normalization::char::is_combining_mark;
 
+use crate::td::internal::is_invisible;
+
 /// Names with more parts than this have no whole.
 const MOST_PARTS: usize = 8;
 
-/// Reads a text name by name: runs of letters and digits, joined by single hyphens, underscores and slashes. Within a URL, slashes
+/// Reads a text name by name: runs of letters and digits, joined by single hyphens, underscores, slashes, and invisible
+/// characters. Within a URL, slashes
 /// join nothing: a path isn't a name.
 pub(super) struct Names<'a> {
     text: &'a str,
@@ -103,7 +106,7 @@ impl<'a> Names<'a> {
     /// Returns the character that joins the run ending here with the next run.
     fn joint(&self, end: usize) -> Option<char> {
         let mut rest = self.text[end..].chars();
-        let joint = rest.next().filter(|&c| c == '/' || is_hyphen(c))?;
+        let joint = rest.next().filter(|&c| c == '/' || is_hyphen(c) || is_invisible(c))?;
         rest.next().is_some_and(char::is_alphanumeric).then_some(joint)
     }
 }
