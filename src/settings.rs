@@ -276,25 +276,26 @@ impl Settings {
         let (issuer, audience) = (self.oidc_issuer.is_some(), self.oidc_audience.is_some());
         let contradictions = [
             (self.public_read && !self.auth, "public_read requires authentication: also set auth (--auth)"),
-            (cert && !key, "tls_cert requires the certificate's private key: also set tls_key"),
-            (key && !cert, "tls_key requires the key's certificate: also set tls_cert"),
+            (cert && !key, "tls_cert requires the certificate's private key: also set tls_key (--tls-key)"),
+            (key && !cert, "tls_key requires the key's certificate: also set tls_cert (--tls-cert)"),
             (
                 client_ca && !(cert && self.auth),
-                "tls_client_ca requires TLS and authentication: also set tls_cert, tls_key, and auth",
+                "tls_client_ca requires TLS and authentication: also set tls_cert (--tls-cert), tls_key (--tls-key), and \
+                 auth (--auth)",
             ),
             (
                 !self.tls_client_role.is_empty() && !client_ca,
-                "tls_client_role requires client certificates: also set tls_client_ca",
+                "tls_client_role requires client certificates: also set tls_client_ca (--tls-client-ca)",
             ),
             (issuer && !self.auth, "oidc_issuer requires authentication: also set auth (--auth)"),
             (
                 issuer && !audience,
                 "oidc_issuer requires the audience of this server, so that tokens for other servers are rejected: \
-                 also set oidc_audience",
+                 also set oidc_audience (--oidc-audience)",
             ),
             (
                 !issuer && (audience || has_oidc_details),
-                "the other oidc settings require an issuer: also set oidc_issuer",
+                "the other oidc settings require an issuer: also set oidc_issuer (--oidc-issuer)",
             ),
         ];
         match contradictions.iter().find(|(is_contradiction, _)| *is_contradiction) {

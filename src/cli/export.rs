@@ -21,8 +21,8 @@ use agentdex_client::{ExportedDocument, RegistryClient};
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    #[arg(long, help = format!("Format to print: {}", Format::names(Format::exports().map(|(format, _)| format))))]
-    format: Format,
+    #[arg(long, help = format!("Format to print: {}", formats()))]
+    format: Option<Format>,
     #[arg(long, help = help_of_version())]
     version: Option<String>,
     /// Print the imported original, without later edits
@@ -37,7 +37,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    let format = arguments.format;
+    let Some(format) = arguments.format else {
+        return Err(misuse(format!("--format is missing; it can be {}", formats())));
+    };
     let Some(export) = format.export() else {
         return Err(misuse(format!(
             "--format {format} is not an export format; `agentdex get {}` prints the Thing Description",
@@ -93,6 +95,10 @@ fn print_supply(supply: &Supply) {
     complain(&format!("note: {count} missing from the document. Provide:"));
     supply.names.iter().for_each(|name| complain(&format!("  {}", visible(name))));
     complain(&format!("as in {}", visible(&supply.example)));
+}
+
+fn formats() -> String {
+    Format::names(Format::exports().map(|(format, _)| format))
 }
 
 fn help_of_version() -> String {

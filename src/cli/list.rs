@@ -20,7 +20,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     times: TimeBounds,
     /// Maximum number of agents [default: all]
-    #[arg(long, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
+    #[arg(long, value_name = "COUNT", value_parser = number::<usize>(1..=u64::MAX))]
     limit: Option<usize>,
     /// Number of agents to skip
     #[arg(long, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]

@@ -123,6 +123,7 @@ enum RegistryCommand {
     /// Register agents, or update them.
     Register(register::Arguments),
     /// Print an agent in another format.
+    #[command(override_usage = "agentdex export [OPTIONS] --format <FORMAT> <ID>")]
     Export(export::Arguments),
     /// Print the description of an agent.
     Get(get::Arguments),

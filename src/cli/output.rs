@@ -178,6 +178,16 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
     if text.contains(acts) { Cow::Owned(text.replace(acts, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
+/// Returns a text as one word of a shell.
+pub(super) fn quoted(text: &str) -> String {
+    let is_plain = |character: char| character.is_alphanumeric() || "/._-+@:".contains(character);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
 /// The start of a text, at most `length` characters and one line.
 pub(super) fn shorten(text: &str, length: usize) -> String {
     let line = text.split_whitespace().map(visible).collect::<Vec<_>>().join(" ");
@@ -255,6 +265,14 @@ fn break_line(out: &mut String, depth: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quoted_texts_are_one_word_of_a_shell() {
+        assert_eq!(quoted("./target/debug/agentdex"), "./target/debug/agentdex");
+        assert_eq!(quoted("/My Files/agentdex"), "'/My Files/agentdex'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
 
     #[test]
     fn indented_json_keeps_order_and_numbers() {

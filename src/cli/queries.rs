@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     excluded_words::word,
     misuse::misuse,
-    output::{INDENT, Style, fit, print_json, visible},
+    output::{INDENT, Style, fit, print_json, quoted, visible},
     search::Filters,
     terminal::stdout,
     watch,
@@ -184,6 +184,20 @@ fn members(create: &Create) -> Map<String, Value> {
     members
 }
 
+/// Writes a query as the arguments that [`Create`] takes.
+fn as_arguments(query: &QueryParameters) -> anyhow::Result<String> {
+    let Value::Object(mut members) = serde_json::to_value(query)? else { return Ok(String::new()) };
+    let words = members.remove("q");
+    let mut arguments: Vec<String> = words.as_ref().and_then(Value::as_str).map(str::to_owned).into_iter().collect();
+    arguments.extend(members.remove("mode").as_ref().and_then(Value::as_str).map(|mode| format!("--{mode}")));
+    for (name, value) in members {
+        let values = if let Value::Array(values) = value { values } else { vec![value] };
+        let texts = values.into_iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        arguments.extend(texts.map(|text| format!("--{} {}", name.replace('_', "-"), quoted(&text))));
+    }
+    Ok(arguments.join(" "))
+}
+
 fn print_all(queries: &[NamedQuery]) -> anyhow::Result<()> {
     let (style, mut out) = (Style::stdout(), stdout());
     if queries.is_empty() {
@@ -194,7 +208,7 @@ fn print_all(queries: &[NamedQuery]) -> anyhow::Result<()> {
         let owner = query.owner.as_ref().map(|owner| format!(" of {}", visible(owner.as_str()))).unwrap_or_default();
         let behind = query.behind.map(|behind| format!(", {behind} changes behind")).unwrap_or_default();
         writeln!(out, "{}{owner}, {}{behind}", style.bold(&query.name), query.visibility)?;
-        writeln!(out, "{INDENT}{}", fit(&serde_json::to_string(&query.query)?, INDENT.len()))?;
+        writeln!(out, "{INDENT}{}", fit(&visible(&as_arguments(&query.query)?), INDENT.len()))?;
     }
     writeln!(out, "{} {}", queries.len(), if queries.len() == 1 { "query" } else { "queries" })?;
     Ok(())

@@ -303,6 +303,9 @@ fn registered_configuration_is_exported_again() {
     let out = folder.path().join("out.json");
     assert_eq!(stdout(&export(&["--out", out.to_str().unwrap()])), "");
     assert_eq!(fs::read_to_string(out).unwrap(), text);
+    let unclear = run(&["export", "urn:agentspec:local:a", "--url", server.url()]);
+    assert_eq!(unclear.status.code(), Some(2), "{}", stderr(&unclear));
+    assert!(stderr(&unclear).contains("--format is missing; it can be agent-spec, a2a"), "{}", stderr(&unclear));
     let missing = run(&["export", "--format", "agent-spec", "urn:test:none", "--url", server.url()]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(stderr(&missing).contains("agentdex list"), "{}", stderr(&missing));

@@ -38,7 +38,8 @@ fn queries_are_saved_listed_watched_and_deleted() {
     assert_eq!((&listed[0]["name"], &listed[0]["query"]["q"]), (&json!("frogs"), &json!("frog -toad")));
     assert_eq!(listed[0]["query"]["capability"], json!(["greet"]));
     assert_eq!(listed[0]["query"]["mode"], "lexical");
-    assert!(done(&server, &["queries", "list"]).contains("1 query"));
+    let listed = done(&server, &["queries", "list"]);
+    assert!(listed.contains("frog -toad --lexical --capability greet") && listed.contains("1 query"), "{listed}");
 
     let taken = run(&[&create[..], &["--url", server.url()]].concat());
     assert!(taken.status.code() == Some(1) && stderr(&taken).contains("--force"), "{}", stderr(&taken));

@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use crate::cli::output::quoted;
+
 /// Labels and arguments of the commands.
 const COMMANDS: [(&str, &str); 6] = [
     ("Find an agent", r#"search "how late is it in Tokyo""#),
@@ -56,24 +58,5 @@ fn program() -> String {
     }
     let here = env::current_dir().ok();
     let below = here.as_deref().and_then(|here| own.strip_prefix(here).ok());
-    quoted(&below.map_or_else(|| own.clone(), |below| Path::new(".").join(below)))
-}
-
-/// A path as a word of a shell.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |character: char| character.is_alphanumeric() || "/._-+@".contains(character);
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_one_word_of_a_shell() {
-        assert_eq!(quoted(Path::new("./target/debug/agentdex")), "./target/debug/agentdex");
-        assert_eq!(quoted(Path::new("/My Files/agentdex")), "'/My Files/agentdex'");
-        assert_eq!(quoted(Path::new("/it's/agentdex")), r"'/it'\''s/agentdex'");
-    }
+    quoted(&below.map_or_else(|| own.clone(), |below| Path::new(".").join(below)).display().to_string())
 }

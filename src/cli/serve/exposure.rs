@@ -58,7 +58,7 @@ pub(super) fn check_mqtt_exposure(settings: &Settings) -> anyhow::Result<()> {
 /// Says what is likely to be missing.
 pub(super) fn report_access(settings: &Settings, registry: &Registry) {
     let keys = registry.keys().list();
-    if settings.auth && !keys.iter().any(|key| key.role == Role::Admin) {
+    if settings.auth && !grants_admin(settings) && !keys.iter().any(|key| key.role == Role::Admin) {
         tracing::warn!(
             "there is no API key with the role `admin` yet; while the server is stopped, this creates one: \
              agentdex keys create --role admin --owner NAME --data {}",
@@ -68,4 +68,12 @@ pub(super) fn report_access(settings: &Settings, registry: &Registry) {
     if !settings.auth && !keys.is_empty() {
         tracing::warn!("there are API keys, but clients are not authenticated; use --auth to require them");
     }
+}
+
+/// True if an issuer's token or a client certificate can have the role admin.
+fn grants_admin(settings: &Settings) -> bool {
+    // By default, an issuer grants every role.
+    let by_issuer = settings.oidc_issuer.is_some() && settings.oidc_role.is_empty();
+    let mut roles = settings.oidc_role.iter().chain(&settings.tls_client_role);
+    by_issuer || roles.any(|entry| entry.rsplit_once('=').map_or(entry.as_str(), |(_, role)| role) == "admin")
 }
