@@ -1,5 +1,7 @@
 //! Words of a query text as found in the index.
 
+use std::ops::Range;
+
 use tantivy::tokenizer::TextAnalyzer;
 
 use crate::search::text;
@@ -27,8 +29,12 @@ impl Token {
 
     /// True if the token consists of all these parts.
     pub fn is_whole_of(&self, parts: &[Token]) -> bool {
-        let all = self.position..self.position + self.parts;
-        parts.iter().all(|part| all.contains(&part.position))
+        parts.iter().all(|part| self.range().contains(&part.position))
+    }
+
+    /// Returns the positions of the parts.
+    pub fn range(&self) -> Range<usize> {
+        self.position..self.position + self.parts
     }
 
     pub fn is_ideographic(&self) -> bool {

@@ -43,6 +43,8 @@ const ID_SCORE: Score = 100.0;
 const END_WEIGHT: Score = 0.7;
 /// Weight of the parts of a word that descriptions have whole, relative to it: the `link` of `LinkedIn`.
 const KNOWN_PART_WEIGHT: Score = 0.2;
+/// Weight of a word that descriptions have whole, relative to words without parts. It is a name, and says more than they do.
+const KNOWN_WHOLE_WEIGHT: Score = 2.4;
 /// Weight of words that any request may have, relative to others.
 const COMMON_WORD_WEIGHT: Score = 0.2;
 
@@ -290,14 +292,19 @@ impl<'a> Words<'a> {
         let (parts, mut wholes): (Vec<Token>, Vec<Token>) =
             self.tokens(word).into_iter().partition(|token| !token.is_whole());
         wholes.retain(|whole| occur == Occur::Any || whole.is_whole_of(&parts));
+        let known = if occur == Occur::Any { self.known_runs(field, &wholes)? } else { Vec::new() };
         let mut found = match occur {
-            Occur::Any => self.any_of(field, &parts, &self.known_runs(field, &wholes)?)?,
+            Occur::Any => self.any_of(field, &parts, &known)?,
             _ if parts.len() > 1 => vec![self.side_by_side(field, &parts, occur)?],
             _ => Vec::new(),
         };
         let is_read = !found.is_empty();
         for token in parts.iter().filter(|_| !is_read).chain(&wholes) {
-            found.extend(self.terms(field, token, occur)?);
+            let mut terms = self.terms(field, token, occur)?;
+            if known.contains(&token.range()) {
+                terms.iter_mut().for_each(|part| part.weigh(KNOWN_WHOLE_WEIGHT));
+            }
+            found.extend(terms);
         }
         if occur == Occur::Any && field == self.fields.text && may_be_id(word) {
             let id = TermQuery::new(Term::from_field_text(self.fields.id, word), IndexRecordOption::Basic);
@@ -314,7 +321,7 @@ impl<'a> Words<'a> {
             if suggest::is_known(self.searcher, self.spelling.hidden(), field, &whole.text)
                 .map_err(index_error("looking up a name"))?
             {
-                known.push(whole.position..whole.position + whole.parts);
+                known.push(whole.range());
             }
         }
         Ok(known)
