@@ -175,6 +175,14 @@ fn what_a_card_cannot_say_is_an_error() {
 }
 
 #[test]
+fn an_agent_with_a_card_of_its_own_gets_no_other() {
+    let form =
+        json!({"href": "https://agents.example", "subprotocol": "a2a", "a2a:agentCard": "https://agents.example"});
+    let reason = refused(&agent(json!({"actions": {"ask": {"forms": [form]}}})), Generation::V1);
+    assert!(reason.contains("a card of its own at https://agents.example"), "{reason}");
+}
+
+#[test]
 fn combinations_are_requirements_again() {
     let thing = agent(json!({
         "securityDefinitions": {

@@ -228,6 +228,16 @@ fn every_shape_of_a_node_of_a_flow_is_called() {
 }
 
 #[test]
+fn a_tool_whose_headers_are_held_back_is_not_called_without_them() {
+    let server = echo();
+    let members = json!({"sensitive_headers": {"$component_ref": "t.sensitive_headers"}});
+    let thing = described(&tool(&server, &[], members));
+    let error = run(agent(&thing).call("t", json!({}))).unwrap_err();
+    assert!(error.to_string().contains("sensitive_headers"), "{error}");
+    assert!(server.received().is_empty());
+}
+
+#[test]
 fn an_input_selects_no_other_path() {
     let server = echo();
     let inputs = [json!({"title": "a", "type": "string"})];

@@ -258,6 +258,22 @@ fn variable_may_be_the_whole_origin() {
 }
 
 #[test]
+fn variable_may_be_the_scheme() {
+    let of_url = |variables: Value| {
+        let remote = json!({"type": "streamable-http", "url": "{protocol}://a.example/mcp", "variables": variables});
+        let server = json!({"name": "com.example/a", "description": "d", "version": "1.0.0", "remotes": [remote],
+            "packages": [{"registryType": "npm", "identifier": "a", "version": "1.0.0", "transport": {"type": "stdio"}}]});
+        let (thing, warnings) = thing(server.to_string().as_bytes());
+        (
+            thing["actions"]["a"]["forms"][0]["href"].clone(),
+            rules(&warnings).contains(&("url-broken", "/remotes/0/url")),
+        )
+    };
+    assert_eq!(of_url(json!({"protocol": {"default": "https"}})), (json!("https://a.example/mcp"), false));
+    assert!(of_url(json!({"protocol": {"default": "ftp"}})).1 && of_url(json!({})).1);
+}
+
+#[test]
 fn range_as_the_version_of_a_package_is_warned_of() {
     let package = |version: &str| {
         let package =

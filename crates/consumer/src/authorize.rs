@@ -165,6 +165,11 @@ impl Authorizer {
             // Not said by the description: perhaps nothing is needed.
             return Ok(None);
         }
+        if scheme == "agentspec:sensitiveHeaders" {
+            let reason = "the description doesn't name the headers that its `sensitive_headers` refer to; register it \
+                          with their names in `sensitive_headers`, or with --security";
+            return Err(Error::Setting { setting: format!("credentials.{name}"), reason: reason.to_owned() });
+        }
         if !matches!(scheme, "basic" | "bearer" | "apikey" | "oauth2" | "auto" | "a2a:openIdConnect") {
             let reason = format!(
                 "the security scheme {name:?} is {scheme}, which is not supported; the agent can only be called if \

@@ -10,7 +10,7 @@ mod requirements;
 mod schemas;
 mod values;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -77,6 +77,9 @@ const OF_CALL: [&str; 15] = [
     "a2a:method",
     "a2a:protocolVersion",
 ];
+/// Members of a form that tell one request from another, whatever is called by it.
+const OF_REQUEST: [&str; 6] =
+    ["href", "subprotocol", "mcp:transport", "agentspec:transport", "htv:headers", "security"];
 /// The members of a form that have defaults.
 const DEFAULTS: [(&str, &str); 3] =
     [("op", "invokeaction"), ("htv:methodName", "POST"), ("contentType", "application/json")];
@@ -107,7 +110,12 @@ fn unexpressed(format: Format, thing: &Value, document: &[u8]) -> Vec<Violation>
     let Ok(mut document) = serde_json::from_slice::<Value>(document) else { return Vec::new() };
     without_own(&mut document);
     let things = things_of(format, thing, &document);
-    let expressed = Expressed { index: Index::of(&things), texts: Texts::of(&document), things: &things };
+    let expressed = Expressed {
+        index: Index::of(&things),
+        texts: Texts::of(&document),
+        things: &things,
+        requests: requests_of(thing),
+    };
     let mut losses = Losses::of(format.descriptor().noun);
     expressed.compare(thing, &mut losses);
     losses.finish()
@@ -164,6 +172,16 @@ struct Expressed<'d> {
     things: &'d [Value],
     index: Index<'d>,
     texts: Texts<'d>,
+    /// Forms of the Thing, one for each different request.
+    requests: Vec<&'d Value>,
+}
+
+/// The forms of actions, one for each different request.
+fn requests_of(thing: &Value) -> Vec<&Value> {
+    let forms = affordances(thing, "actions").values().filter_map(|action| action.get("forms")?.as_array()).flatten();
+    let mut seen = HashSet::new();
+    let is_new = |form: &&Value| seen.insert(OF_REQUEST.map(|name| form.get(name).map(Value::to_string)));
+    forms.filter(is_new).take(MOST_FORMS).collect()
 }
 
 impl<'d> Expressed<'d> {
@@ -350,6 +368,17 @@ impl<'d> Expressed<'d> {
             .collect();
         let has_address = |form: &Value| form["href"].as_str().is_some_and(|href| self.has_address(base, href));
         let list = at.member("forms");
+        let is_own = |other: &&Value| forms.iter().any(|form| is_same_request((thing, form), (read, other)));
+        let foreign = written.iter().take(MOST_FORMS).filter(|other| !is_own(other));
+        if foreign
+            .into_iter()
+            .any(|other| self.requests.iter().any(|form| is_same_request((thing, form), (read, other))))
+        {
+            losses.add_change(
+                &list,
+                "also calls this at the address, with the headers, or with the access of another action",
+            );
+        }
         if !calls.iter().any(|(form, same)| !same.is_empty() || has_address(form)) {
             return losses.add_unless(forms.is_empty(), &list);
         }
@@ -386,8 +415,13 @@ impl<'d> Expressed<'d> {
     ) {
         let headers = at.member("htv:headers");
         let listed = form.get("htv:headers").and_then(Value::as_array).into_iter().flatten().enumerate();
+        // Where a request is made from a template, the headers are in that.
+        let is_read = !same.is_empty() && !same.iter().any(|other| requests::has_template(other));
         for (number, header) in listed {
-            self.compare_text(header.get("htv:fieldValue"), &headers.index(number), losses);
+            match is_read {
+                true => losses.add_unless(same.iter().any(|other| has_header(other, header)), &headers.index(number)),
+                false => self.compare_text(header.get("htv:fieldValue"), &headers.index(number), losses),
+            }
         }
         // A protocol has a method and a media type of its own.
         let defaults = if form.get("subprotocol").is_some() { &DEFAULTS[..1] } else { &DEFAULTS[..] };
@@ -575,6 +609,28 @@ fn is_same_call(base: &str, form: &Value, written: &Value) -> bool {
     let rest = other.strip_prefix(address(base, href).as_str());
     let is_end = |rest: &str| rest.is_empty() || rest == "/" || rest.starts_with(['?', '&', '#']);
     is_same_protocol && rest.is_some_and(|rest| href.contains('{') || is_end(rest))
+}
+
+/// The headers of a form: their names, and their values.
+fn headers(form: &Value) -> BTreeSet<(String, &str)> {
+    form.get("htv:headers").and_then(Value::as_array).into_iter().flatten().map(header).collect()
+}
+
+fn header(header: &Value) -> (String, &str) {
+    let text = |name: &str| header[name].as_str().unwrap_or_default();
+    (text("htv:fieldName").to_ascii_lowercase(), text("htv:fieldValue"))
+}
+
+fn has_header(form: &Value, wanted: &Value) -> bool {
+    headers(form).contains(&header(wanted))
+}
+
+/// True if a form that a document gives makes the call that a form of the Thing makes, with the same headers and access.
+fn is_same_request((thing, form): (&Value, &Value), (read, written): (&Value, &Value)) -> bool {
+    let base = thing.get("base").and_then(Value::as_str).unwrap_or_default();
+    is_same_call(base, form, written)
+        && headers(form) == headers(written)
+        && requirement(thing, form) == requirement(read, written)
 }
 
 #[cfg(test)]

@@ -270,7 +270,11 @@ fn security_is_that_of_the_connection() {
     assert_eq!(url.0["basic_sc"], json!({"scheme": "basic", "in": "header"}));
     assert_eq!(url.0["apikey_sc"], json!({"scheme": "apikey", "in": "query", "name": "api_key"}));
     let withheld = of(json!({"sensitive_headers": {"$component_ref": "transport.sensitive_headers"}}));
-    assert_eq!(withheld.0, json!({"auto_sc": {"scheme": "auto"}}));
+    assert_eq!(withheld.0, json!({"sensitiveHeaders_sc": {"scheme": "agentspec:sensitiveHeaders"}}));
+    let transport = json!({"sensitive_headers": {"$component_ref": "transport.sensitive_headers"}});
+    let asked =
+        thing(&mcp_tool(transport), &agent_spec::Options { security: agent_spec::Security::Bearer, ..options() });
+    assert_eq!(asked["securityDefinitions"], json!({"bearer_sc": {"scheme": "bearer", "in": "header"}}));
     let certificate = of(json!({
         "component_type": "SSEmTLSTransport", "key_file": "k", "cert_file": "c", "ca_file": "a",
     }));

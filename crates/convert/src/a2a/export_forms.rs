@@ -11,6 +11,8 @@ type Object = Map<String, Value>;
 
 /// The most interfaces that a card gets.
 const MOST_INTERFACES: usize = 100;
+/// The member of a form with the URL of the agent's own card, which alone tells its interfaces.
+const CARD: &str = "a2a:agentCard";
 /// The members of a form that tell which interface it is of.
 const INTERFACE_OF_FORM: [&str; 5] = ["href", "contentType", "a2a:binding", "a2a:protocolVersion", "a2a:tenant"];
 /// Members of an action that the extension for plain HTTP requests lists beside its forms.
@@ -120,6 +122,7 @@ fn text<'t>(form: &'t Object, name: &str) -> Option<&'t str> {
 
 fn is_a2a(form: &Object) -> bool {
     text(form, "subprotocol").is_some_and(|subprotocol| subprotocol.eq_ignore_ascii_case("a2a"))
+        && !form.contains_key(CARD)
 }
 
 /// True if a form is a plain HTTP request; what is relative may be one.
@@ -168,7 +171,10 @@ fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(
         let mut requests = Vec::new();
         for form in forms_of(action) {
             if let Some(subprotocol) = text(form, "subprotocol") {
-                protocols.insert(subprotocol.to_owned());
+                protocols.insert(match text(form, CARD) {
+                    Some(url) => format!("an A2A agent that has a card of its own at {url}"),
+                    None => subprotocol.to_owned(),
+                });
                 continue;
             }
             let written = text(form, "href").unwrap_or_default();

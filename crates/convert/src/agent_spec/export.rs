@@ -281,7 +281,7 @@ fn credentials(thing: &Value, form: &Value, id: &str) -> Value {
     let is_elsewhere = |definition: &Value| {
         let scheme = text_of(definition, "scheme");
         let place = text_of(definition, "in").unwrap_or(if scheme == Some("apikey") { "query" } else { "header" });
-        matches!(scheme, None | Some("nosec" | MUTUAL_TLS)) || !matches!(place, "header" | "cookie" | "auto")
+        matches!(scheme, None | Some("nosec" | "auto" | MUTUAL_TLS)) || !matches!(place, "header" | "cookie" | "auto")
     };
     // What an input of the tool makes need not be brought.
     let is_input = |definition: &Value| {

@@ -1,6 +1,9 @@
 //! Remotes as forms: where a server is reached, and what it takes to be let in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use fluent_uri::Iri;
 use serde_json::{Map, Value, json};
@@ -57,8 +60,9 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
             findings.add(&list, "too-many-remotes", || format!("only the first {MOST_REMOTES} remotes get forms"));
             break;
         }
-        match text(remote, "url").filter(|url| is_web(url)) {
+        match text(remote, "url").map(|url| with_scheme(remote, url)).filter(|url| is_web(url)) {
             Some(url) => {
+                let url = &*url;
                 let written = text(remote, "type").unwrap_or(McpTransport::StreamableHttp.name());
                 let transport = McpTransport::parse(written);
                 if transport.is_none() {
@@ -93,6 +97,19 @@ fn has_default(remote: &Object, variable: &str) -> bool {
     let declared = remote.get("variables").and_then(|variables| variables.get(variable));
     let has = |member: &str| declared.and_then(|declared| declared.get(member)).is_some_and(|value| !value.is_null());
     ["default", "value"].into_iter().any(has)
+}
+
+/// A URL whose scheme is a variable, with its usual value.
+fn with_scheme<'u>(remote: &Object, url: &'u str) -> Cow<'u, str> {
+    let scheme = url.strip_prefix('{').and_then(|url| url.split_once('}')).filter(|(_, rest)| rest.starts_with("://"));
+    let usual = |name: &str| {
+        let declared = remote.get("variables")?.get(name)?;
+        ["value", "default"].iter().find_map(|member| declared.get(*member)?.as_str())
+    };
+    match scheme.and_then(|(name, rest)| Some((usual(name)?, rest))) {
+        Some((scheme, rest)) => format!("{scheme}{rest}").into(),
+        None => url.into(),
+    }
 }
 
 /// True if a template is a URL of the web, whatever its variables are.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::{
+    data_schema::DataSchemas,
     keywords::{Data, Keyword},
     td::internal::source_schema,
 };
@@ -67,7 +68,7 @@ fn is_same(own: &Value, said: &Value, extent: Extent, depth: usize) -> bool {
     }
     match (source_schema(own), source_schema(said)) {
         (Some(own), Some(said)) => return bare(unwrapped(own)) == bare(unwrapped(said)),
-        (Some(own), None) if constrains_more(own) => return false,
+        (Some(own), None) if constrains_more(own) || is_cut(own) => return false,
         (None, Some(said)) => return is_same(own, said, extent, depth - 1),
         _ => {}
     }
@@ -176,6 +177,13 @@ fn bare(schema: &Value) -> Map<String, Value> {
     let mut members = schema.as_object().cloned().unwrap_or_default();
     members.retain(|name, _| !["title", "description", "default"].contains(&name.as_str()));
     members
+}
+
+/// True if a data schema ends before a JSON Schema does, which contains itself, for example.
+fn is_cut(schema: &Value) -> bool {
+    let mut schemas = DataSchemas::new("jsonSchema");
+    schemas.of(schema);
+    schemas.take_cut()
 }
 
 /// True if a JSON Schema constrains values by what a data schema lacks.

@@ -412,3 +412,52 @@ fn calls_that_a_tool_of_agent_spec_makes_otherwise_are_warned_of() {
     let action = json!({"safe": true, "idempotent": true, "forms": [form]});
     assert_eq!(warned(action), ["forms/0/href"]);
 }
+
+#[test]
+fn a_document_that_calls_an_action_like_another_one_changes_it() {
+    let mcp = |url: &str, tool: &str, more: Value| {
+        let mut form = json!({"href": url, "subprotocol": "mcp", "mcp:tool": tool, "mcp:transport": "streamable-http"});
+        form.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"input": {"type": "object", "additionalProperties": false}, "forms": [form]})
+    };
+    let region = |value: &str| json!({"htv:headers": [{"htv:fieldName": "X-Region", "htv:fieldValue": value}]});
+    let (a, b) = ("https://a.example/mcp", "https://b.example/mcp");
+    let security = json!({"none": {"scheme": "nosec"}, "token": {"scheme": "bearer"}});
+    let both = ["/actions/alpha/forms", "/actions/beta/forms"];
+    let warned =
+        |alpha: Value, beta: Value| warned(Format::McpServer, json!({"alpha": alpha, "beta": beta}), security.clone());
+    let found = warned(mcp(a, "alpha", json!({})), mcp(b, "beta", json!({})));
+    assert!(both.iter().all(|at| found.iter().any(|one| one == at)), "{found:?}");
+    let found = warned(mcp(a, "alpha", region("eu")), mcp(a, "beta", region("us")));
+    assert!(found.iter().any(|one| one.starts_with(both[1])), "{found:?}");
+    let found = warned(mcp(a, "alpha", json!({})), mcp(a, "beta", json!({"security": "token"})));
+    assert!(found.iter().any(|one| one.starts_with(both[1])), "{found:?}");
+    // The text is in the card, but not as this header.
+    let mode = json!({"forms": [{"href": a, "subprotocol": "a2a", "htv:headers": [{"htv:fieldName": "X-Mode", "htv:fieldValue": "text/plain"}]}]});
+    let found = self::warned(Format::A2a, json!({"alpha": mode}), open());
+    assert_eq!(found, ["/actions/alpha/forms/0/htv:headers/0"]);
+    let found = warned(mcp(a, "alpha", region("eu")), mcp(a, "beta", region("eu")));
+    assert_eq!(found, [""; 0]);
+    let a2a = |url: &str| json!({"forms": [{"href": url, "subprotocol": "a2a"}]});
+    let found = self::warned(Format::A2a, json!({"alpha": a2a(a), "beta": a2a(b)}), open());
+    assert!(both.iter().all(|at| found.iter().any(|one| one == at)), "{found:?}");
+    let found = self::warned(Format::A2a, json!({"alpha": a2a(a), "beta": a2a(a)}), open());
+    assert_eq!(found, [""; 0]);
+}
+
+#[test]
+fn a_schema_that_contains_itself_is_not_expressed_by_a_part_of_it() {
+    let node = json!({"type": "object", "properties": {"v": {"type": "integer"},
+        "kids": {"type": "array", "items": {"$ref": "#/$defs/N"}}}, "required": ["v"]});
+    let tool = json!({"name": "walk", "inputSchema": {"type": "object", "properties": {"root": {"$ref": "#/$defs/N"}},
+        "required": ["root"], "$defs": {"N": node}}});
+    let document = json!({"serverInfo": {"name": "walker", "version": "1.0.0"}, "tools": [tool],
+        "transport": {"type": "streamable-http", "endpoint": "https://a.example/mcp"}});
+    let import = Format::McpServer.import().unwrap();
+    let conversion =
+        import.to_things(&Input::json(document.to_string().as_bytes()), &ImportOptions::default()).unwrap();
+    let thing = conversion.things[0].description.value();
+    let made = Format::AgentSpec.export().unwrap().from_thing(thing, None).unwrap();
+    let is_named = |one: &Violation| one.rule == RULE && one.pointer.starts_with("/actions/walk/input");
+    assert!(made.warnings.iter().any(is_named), "{:?}", made.warnings);
+}

@@ -8,7 +8,8 @@
 //! | any other sensitive header, a header or query parameter that is a key by its name, a value in the body that was hidden | `apikey` |
 //! | certificate and key of a client | `agentspec:mutualTLS` |
 //! | OCI client | `agentspec:oci` |
-//! | sensitive headers that are held back and of which the metadata says nothing, a plugin's configuration | `auto` |
+//! | headers that are held back and of which the metadata says nothing | `agentspec:sensitiveHeaders`, with which nobody can call, or what the options say |
+//! | a plugin's configuration | `auto` |
 //! | nothing of all that | `auto`, or what the options say: no document says that nothing is needed |
 //!
 //! Where there are several, all of them are needed.
@@ -36,6 +37,9 @@ use crate::{
 
 /// The most ways to be granted access that one Thing needs at once.
 const MOST_SCHEMES: usize = 100;
+
+/// Headers whose names aren't known.
+const UNKNOWN_HEADERS: &str = "agentspec:sensitiveHeaders";
 
 /// A way to be granted access.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,8 +80,8 @@ impl<'d> Schemes<'d> {
     fn add_headers(&mut self, headers: Option<&'d Value>, are_sensitive: bool) {
         for (name, value) in headers.and_then(Value::as_object).into_iter().flatten() {
             if name == REFERENCE {
-                // What it refers to isn't known.
-                self.add(Scheme::Plain("auto"));
+                // What it refers to isn't known, so a call would lack it.
+                self.add(Scheme::Plain(UNKNOWN_HEADERS));
                 continue;
             }
             let is_authorization = name.eq_ignore_ascii_case("authorization");
@@ -172,7 +176,11 @@ impl<'d> Mapper<'_, 'd> {
             schemes.add(assumed);
         } else if self.options.security != Security::Nosec {
             let others: Vec<Scheme<'d>> = std::mem::take(&mut schemes.0);
-            let known = |scheme| if scheme == Scheme::Plain("auto") { assumed } else { scheme };
+            let is_unknown = |scheme: Scheme<'d>| match scheme {
+                Scheme::Plain(UNKNOWN_HEADERS) => self.options.security != Security::Auto,
+                scheme => scheme == Scheme::Plain("auto"),
+            };
+            let known = |scheme| if is_unknown(scheme) { assumed } else { scheme };
             others.into_iter().map(known).for_each(|scheme| schemes.add(scheme));
         }
     }
