@@ -1,4 +1,4 @@
-//! The answers of a registry about itself: its resources, its health, the callers that it takes.
+//! Descriptions of a registry by itself: its resources, its health, and how callers authenticate.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -20,9 +20,9 @@ pub struct About {
     pub demo: bool,
     /// A sentence about the program.
     pub description: String,
-    /// The formats that descriptions are imported from and exported in.
+    /// The formats from which descriptions can be imported, and to which they can be exported.
     pub formats: Vec<DocumentFormat>,
-    /// Resources by their purpose; the client fills in `{…}`.
+    /// Links to resources, by purpose; the client fills in placeholders such as `{id}`.
     pub links: BTreeMap<String, String>,
     /// The name of the program: `agentdex`.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct About {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallerAccess {
-    /// True if people with the role `admin` can also stay signed in on their devices.
+    /// True if users with the role `admin` can also stay signed in on their devices.
     #[serde(default)]
     pub admin_stays_signed_in: bool,
     /// True if the server authenticates its clients.
@@ -54,30 +54,31 @@ pub struct CallerAccess {
     /// `read`, `register` or `admin`; `null` for callers without any role.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub role: Option<Role>,
-    /// How people sign in with the issuer of tokens; absent without an issuer.
+    /// Parameters for signing in with the token issuer; absent without an issuer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign_in: Option<SignIn>,
 }
 
-/// How the web page signs people in: a client of an authorization server, for the code flow with PKCE.
+/// Parameters with which the web page signs users in: as a client of an authorization server, by the code flow with
+/// PKCE.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SignIn {
-    /// The URL to which people are sent to sign in.
+    /// The URL to which users are sent to sign in.
     pub authorization_endpoint: String,
-    /// The id of the page as a client of the authorization server.
+    /// The client id of the page at the authorization server.
     pub client_id: String,
     /// The authorization server.
     pub issuer: String,
     /// The scopes that the page requests.
     pub scope: String,
-    /// The URL from which the page gets the token.
+    /// The URL at which the page requests the token.
     pub token_endpoint: String,
 }
 
 impl SignIn {
-    /// Scheme, host, and port of the URL from which the page gets the token.
+    /// Returns the scheme, host, and port of the token endpoint.
     pub fn token_origin(&self) -> &str {
         let after_scheme = self.token_endpoint.find("://").map_or(0, |start| start + 3);
         let host = self.token_endpoint.get(after_scheme..).unwrap_or_default();
@@ -101,7 +102,7 @@ pub struct ProtectedResource {
     pub resource_documentation: String,
     /// Always `agentdex`.
     pub resource_name: String,
-    /// The scopes that give a role; absent if another claim gives the roles.
+    /// The scopes that grant a role; absent if another claim grants the roles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes_supported: Option<Vec<String>>,
 }
@@ -110,7 +111,7 @@ pub struct ProtectedResource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DocumentFormat {
-    /// The path at which Things are read in this format.
+    /// The path for exporting a Thing in this format.
     pub export: Option<String>,
     /// The path to which documents are posted.
     pub import: String,
@@ -118,12 +119,12 @@ pub struct DocumentFormat {
     pub name: String,
     /// A phrase for a document in this format, such as `an A2A agent card`.
     pub noun: String,
-    /// The query parameters of an import, in addition to those of all formats.
+    /// The query parameters of an import in this format, in addition to those common to all formats.
     #[serde(default)]
     pub parameters: Vec<FormatParameter>,
-    /// True if a URL can be posted instead of a document; the URL is then polled.
+    /// True if a URL can be posted instead of a document. The registry then polls that URL.
     pub tracked: bool,
-    /// The values of `version` for an export, the default first; empty if there is only one.
+    /// The versions that an export can have, the default first; empty if there is only one.
     pub versions: Vec<String>,
 }
 
@@ -131,7 +132,7 @@ pub struct DocumentFormat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct FormatParameter {
-    /// The allowed values, the default first; empty if others are allowed.
+    /// The allowed values, the default first; empty if any value is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
     /// Purpose of the parameter, in one sentence without a period.
@@ -150,8 +151,8 @@ pub struct Live {
     pub status: Cow<'static, str>,
 }
 
-/// The answer of `GET /health/ready`: searches are answered and writes are accepted. Callers without the role
-/// `read` get only the `status`.
+/// The answer of `GET /health/ready` if the registry is ready: it answers searches and accepts writes. Callers without
+/// the role `read` get only the `status`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Ready {
@@ -163,7 +164,7 @@ pub struct Ready {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub followers: Option<Vec<Follower>>,
-    /// The last change that searches show.
+    /// The last change that is visible to searches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false))]
     pub indexed: Option<Seq>,
@@ -180,14 +181,14 @@ pub struct Ready {
     pub things: Option<u64>,
 }
 
-/// The answer of `POST /clock/accept`: the time of the log, which is that of its last change if the clock is behind it.
+/// The answer of `POST /clock/accept`: the time of the log before and after it was reset to the system clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClockAccepted {
-    /// The time of the log before.
+    /// The previous time of the log.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub before: Timestamp,
-    /// The time of the log now; the same if it wasn't ahead of the clock.
+    /// The current time of the log. It is unchanged if it wasn't ahead of the clock.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub now: Timestamp,
 }
@@ -196,26 +197,26 @@ pub struct ClockAccepted {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Follower {
-    /// `rebuilding`: records processed so far.
+    /// Number of records processed so far, if the state is `rebuilding`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub done: Option<u64>,
-    /// `failing`: the failure.
+    /// The failure, if the state is `failing`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub error: Option<String>,
     /// Number of failures since the start.
     pub failures: u64,
-    /// Name of the follower: `search`, …
+    /// Name of the follower, such as `search`.
     pub name: Cow<'static, str>,
     /// Number of rebuilds since the start.
     pub rebuilds: u64,
     /// The last change that the follower has processed.
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
     pub seq: Option<Seq>,
-    /// `following` when it is ready; else `rebuilding`, `failing` or `stopped`.
+    /// `following` if it is ready; otherwise `rebuilding`, `failing`, or `stopped`.
     pub state: Cow<'static, str>,
-    /// `rebuilding`: records to process, as counted at the start.
+    /// Number of records to process, as counted at the start, if the state is `rebuilding`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub total: Option<u64>,

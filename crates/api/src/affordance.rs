@@ -1,4 +1,4 @@
-//! Properties and events of agents through the registry.
+//! Properties and events of agents, accessed through the registry.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,9 +7,9 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PropertyValue {
-    /// The value; null for binary content.
+    /// The value; `null` for binary content.
     pub value: Value,
-    /// Binary content: its `bytes` in Base64, or its `url`, and its `mediaType`.
+    /// Binary content: either `bytes` in Base64 or a `url`, with its `mediaType`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, Value>>))]
     pub media: Option<Value>,
@@ -24,15 +24,16 @@ pub struct NewPropertyValue {
     pub value: Value,
 }
 
-/// A notification of an event of an agent: the data of one event of `GET /things/{id}/events/{name}/notifications`.
+/// A notification about an event of an agent, as sent in the event stream `GET
+/// /things/{id}/events/{name}/notifications`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AgentEvent {
     /// The name of the event.
     pub event: String,
-    /// Data of the event; null for binary content.
+    /// Data of the event; `null` for binary content.
     pub data: Value,
-    /// Binary content: its `bytes` in Base64, or its `url`, and its `mediaType`.
+    /// Binary content: either `bytes` in Base64 or a `url`, with its `mediaType`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, Value>>))]
     pub media: Option<Value>,

@@ -1,4 +1,4 @@
-//! The answer to a search: hits, facets and hints.
+//! Search results: hits, facets, and hints.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{FacetField, Mode, Seq, Timestamp};
 
-/// The answer to a search; as JSON, that of `GET /search`.
+/// A search result, in JSON the answer of `GET /search`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchResult))]
 pub struct Answer {
-    /// Number of Things that match.
+    /// Number of matching Things.
     pub total: u64,
-    /// The page.
+    /// The hits on this page.
     pub hits: Vec<Hit>,
-    /// For each requested field, up to 100 of its values: those with a word of the query first, then the most
-    /// frequent. With `facet_query`, only values that contain it, those that begin with it first. The counts of a
-    /// field ignore its own filter (`vendor`, but not `all_vendor` and `not_vendor`), so they show what else can be
-    /// chosen.
+    /// For each requested field, up to 100 of its values: values with a word of the query first, then the most frequent
+    /// values. With `facet_query`, only values that contain its text, and values that begin with it first. The counts
+    /// of a field ignore its own filter (`vendor`, but not `all_vendor` and `not_vendor`), so they show the
+    /// alternatives.
     #[serde(default, deserialize_with = "known_facets")]
     #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, Vec<FacetCount>>, required))]
     pub facets: BTreeMap<FacetField, Vec<FacetCount>>,
-    /// For each requested field, the number of its values; `facets` has at most 100 of them.
+    /// For each requested field, the total number of its values; `facets` lists at most 100 of them.
     #[serde(default, deserialize_with = "known_totals")]
     #[cfg_attr(feature = "schema", schema(value_type = BTreeMap<String, u64>, required))]
     pub facet_totals: BTreeMap<FacetField, u64>,
@@ -30,44 +30,44 @@ pub struct Answer {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub suggestions: Vec<String>,
-    /// Words of the query that no description has, and the words that were searched for instead.
+    /// Words of the query that occur in no description, with the words that were searched for instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<Correction>,
     /// Parts of the query that may be mistakes, such as an unknown field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
-    /// True if words of the query were corrected: hits may match words with a similar spelling.
+    /// True if words of the query were corrected, so that hits may contain words with a similar spelling instead.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub fuzzy: bool,
-    /// A warning for models that read answers: texts of hits are from third parties. The server adds it.
+    /// A warning for models that read the answer: texts in hits come from third parties. The server adds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = String, required))]
     pub notice: Option<Cow<'static, str>>,
-    /// Parts that `max_bytes` left out; absent if all of the page is there. The server adds it.
+    /// Parts of the page left out because of `max_bytes`; absent if the page is complete. The server adds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub left_out: Option<LeftOut>,
-    /// `low` if no hit is similar to the request in meaning and the best hit has few of its words. Only in
+    /// `low` if no hit is similar to the request in meaning and the best hit contains few of its words. Only for
     /// searches by meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// The mode of the search: `lexical` also for `hybrid` if the registry has no vectors (a library without the
-    /// feature `semantic`).
+    /// The search mode. For `hybrid`, it is `lexical` if the registry has no vectors (a library without the feature
+    /// `semantic`).
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub mode: Mode,
-    /// Every change up to this one is taken into account.
+    /// The last change reflected in the result.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = u64, required))]
     pub seq: Seq,
 }
 
-/// Parts of a page that were left out to fit a size.
+/// Parts of a page that were left out to limit its size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchLeftOut))]
 pub struct LeftOut {
-    /// Number of hits that were dropped from the end of the page; the `next` link begins with them.
+    /// Number of hits left out at the end of the page. The `next` link begins with the first of them.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub hits: u64,
@@ -89,26 +89,26 @@ fn known_totals<'de, D: Deserializer<'de>>(member: D) -> Result<BTreeMap<FacetFi
     Ok(totals.into_iter().filter_map(|(name, total)| Some((FacetField::from_name(&name)?, total))).collect())
 }
 
-/// A word of a query that no description has: in words of five letters or more, one letter may be wrong,
-/// missing, superfluous, or exchanged with the next; from nine letters, two.
+/// A word of a query that occurs in no description. Words of five letters or more can differ from a correction by one
+/// letter that is wrong, missing, superfluous, or swapped with the next; words of nine letters or more, by two.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchCorrection))]
 pub struct Correction {
-    /// The word as the query has it.
+    /// The word in the query.
     pub word: String,
-    /// The words that were searched for instead, as hits have them.
+    /// The words that were searched for instead, as they occur in hits.
     pub read_as: Vec<String>,
 }
 
-/// Confidence that hits are what was requested.
+/// Confidence that the hits are relevant to the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchConfidence))]
 #[non_exhaustive]
 pub enum Confidence {
-    /// No hit is similar to the request in meaning, and the best hit has few of its words.
+    /// No hit is similar to the request in meaning, and the best hit contains few of its words.
     Low,
-    /// A value that only a newer registry knows.
+    /// A value introduced by a newer registry.
     #[serde(other, skip_serializing)]
     Other,
 }
@@ -122,7 +122,7 @@ impl Serialize for Confidence {
     }
 }
 
-/// A Thing that matches. With `fields`, only the id and the requested members.
+/// A matching Thing. With `fields`, contains only the id and the requested members.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Hit {
@@ -142,62 +142,62 @@ pub struct Hit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub version: Option<String>,
-    /// Vendors of the Thing, at most four.
+    /// Vendors of the Thing, at most four of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vendors: Vec<String>,
-    /// The protocols by which the Thing can be reached, at most sixteen.
+    /// The protocols by which the Thing can be reached, at most sixteen of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protocols: Vec<String>,
     /// True if one of its actions can be called without credentials: by HTTP, WebSocket, or MQTT, at a host whose
     /// name isn't reserved for examples and tests (RFC 2606).
     #[serde(default)]
     pub callable: bool,
-    /// Moment of its registration (RFC 3339).
+    /// Time of the registration (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub created: Option<Timestamp>,
-    /// Moment of the last change of its description (RFC 3339).
+    /// Time of the last change of the description (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub modified: Option<Timestamp>,
-    /// The score by which hits are ranked: BM25; in searches by meaning, plus 40 times the cosine (60 times with a
-    /// sentence encoder), less if words of the request are unknown, and up to 10 for a title that the request names.
+    /// The score by which hits are ranked. It is BM25; searches by meaning add 40 times the cosine (60 times with a
+    /// sentence encoder; less if words of the request are unknown), and up to 10 for a title named in the request.
     #[serde(default)]
     pub score: f32,
-    /// The score of the words: raw BM25, 0 if none matches.
+    /// The BM25 score of the words; 0 if none of them matches.
     #[serde(default)]
     pub bm25: f32,
-    /// The similarity of the meaning, from -1 to 1; absent in searches by words.
+    /// Similarity of the meaning, from -1 to 1; absent in searches by words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f32>,
-    /// `score` as a share of the best possible score of its request, from 0 to 1, to compare hits of different
-    /// requests. The best possible score is that of a Thing in which each word of the request is arbitrarily
-    /// frequent, whose meaning is the same, and whose title the request names. It isn't a probability; for one
-    /// request, it rises with the score. Missing where no words were asked for.
+    /// The `score` as a share of the best possible score of the request, from 0 to 1, for comparing hits of different
+    /// requests. The best possible score is that of a Thing with the same meaning, with every word of the request at
+    /// any frequency, and with a title named in the request. It isn't a probability. For a single request, it rises
+    /// with the score. Absent if the request contains no words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1))]
     pub normalized_score: Option<f32>,
-    /// The parts of the score, if `explain` requests them.
+    /// The parts of the score, if requested by `explain`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub explanation: Option<Explanation>,
-    /// The five capabilities that match best, best first.
+    /// The five best-matching capabilities, best match first.
     #[serde(default)]
     pub capabilities: Vec<CapabilityHit>,
-    /// Number of capabilities that aren't listed.
+    /// Number of capabilities that are not listed.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub more_capabilities: usize,
-    /// Parts of its description that may be deceptive, and credentials in it; the registry adds them.
+    /// Possibly deceptive texts in the description, and credentials in it. The registry adds them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
-    /// The link to its description. The server adds it.
+    /// The link to the description. The server adds it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
 }
 
 impl Hit {
-    /// The members of a hit that `fields` can name. The id comes with every hit.
+    /// The members of a hit that `fields` can name, in addition to the id, which is always included.
     pub const MEMBERS: [&'static str; 19] = [
         "bm25",
         "callable",
@@ -221,72 +221,72 @@ impl Hit {
     ];
 }
 
-/// Title and description of a hit, in segments. A text without a word of the request is absent.
+/// Title and description of a hit, split into segments. A text that contains no word of the request is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Highlight {
-    /// The whole title.
+    /// The complete title.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub title: Vec<Segment>,
-    /// The part of the description with the most words of the request, about 200 characters. `…` stands for omitted
-    /// text before and after it.
+    /// The part of the description with the most words of the request, about 200 characters. An ellipsis (`…`) marks
+    /// omitted text before and after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub description: Vec<Segment>,
 }
 
-/// A piece of a text, as plain text: nothing in it is escaped.
+/// A piece of a text. It is plain text, without any escaping.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = HighlightSegment))]
 pub struct Segment {
     /// The text.
     pub text: String,
-    /// True for words of the request.
+    /// True if the segment is a word of the request.
     #[serde(default, rename = "match", skip_serializing_if = "std::ops::Not::not")]
     pub is_match: bool,
 }
 
-/// The parts of the score of a hit: the score is the sum of those of its words, its meaning, and
-/// its title.
+/// An explanation of a hit's score, which is the sum of the parts for words, meaning, and title.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ScoreExplanation))]
 pub struct Explanation {
-    /// The words of the request that the Thing has, those with the largest parts first; their sum is `bm25`.
+    /// The words of the request that the Thing contains, the largest contribution first. The contributions add up to
+    /// `bm25`.
     pub words: Vec<WordScore>,
-    /// The part of the meaning, in searches by meaning.
+    /// The contribution of the meaning, in searches by meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub meaning: Option<MeaningScore>,
-    /// The part of the title, if the request names it.
+    /// The contribution of the title, if the request names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub title: Option<TitleScore>,
-    /// The best possible score of the request; `normalized_score` is the share of it.
+    /// The best possible score of the request, to which `normalized_score` is relative.
     pub best: f32,
 }
 
-/// The part that a word of the request has in a score.
+/// The contribution of a word of the request to a score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WordScore {
-    /// The word as the request has it, in lower case; a phrase in quotes as a whole.
+    /// The word in the request, in lower case; a quoted phrase counts as a single word.
     pub word: String,
-    /// Weight of the word: 1, or less for common words of requests, and for corrections of misspelled words.
+    /// Weight of the word: 1, or less for words common in requests and for corrections of misspelled words.
     pub boost: f32,
-    /// Contribution of the word to `bm25`, weighted.
+    /// Weighted contribution of the word to `bm25`.
     pub score: f32,
 }
 
-/// The part that the meaning has in a score.
+/// The contribution of the meaning to a score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MeaningScore {
-    /// The similarity of the meaning, from -1 to 1.
+    /// Similarity of the meaning, from -1 to 1.
     pub cosine: f32,
-    /// The weight of the similarity: less if words of the request are unknown to the model.
+    /// Weight of the similarity; lower if the model doesn't know some words of the request.
     pub boost: f32,
-    /// The weight times the similarity, at least 0.
+    /// Weighted similarity, at least 0.
     pub score: f32,
-    /// The share of `bm25` that counts in the score, from 0 to 1: less if the meaning differs.
+    /// The share of `bm25` that counts in the score, from 0 to 1; lower if the meaning differs.
     #[serde(default = "whole")]
     #[cfg_attr(feature = "schema", schema(required))]
     pub words_share: f32,
@@ -296,15 +296,15 @@ fn whole() -> f32 {
     1.0
 }
 
-/// The part that the title has in a score.
+/// The contribution of the title to a score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TitleScore {
-    /// The share of the words of the title that the request names, from 0 to 1.
+    /// The share of the title's words that the request names, from 0 to 1.
     pub share: f32,
-    /// The weight of the square of the share.
+    /// Weight of the squared share.
     pub boost: f32,
-    /// The weight times the square of the share.
+    /// Weighted, squared share.
     pub score: f32,
 }
 
@@ -314,19 +314,19 @@ pub struct TitleScore {
 pub struct CapabilityHit {
     /// Key of the capability.
     pub name: String,
-    /// Text of the capability as HTML, escaped, with matches in `<b>`.
+    /// Matching text of the capability as HTML: escaped, with matches in `<b>`.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub snippet: String,
 }
 
-/// A value and its frequency among the matches.
+/// A value of a field, and the number of matches with this value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct FacetCount {
     /// The value.
     pub value: String,
-    /// Number of matching Things that have it.
+    /// Number of matching Things with this value.
     pub count: u64,
 }
 
@@ -346,7 +346,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// The link to a Thing Description.
+    /// Creates the link to a Thing Description.
     pub fn to_description(href: String) -> Link {
         Link { rel: "describedby".into(), href, type_: "application/td+json".into() }
     }

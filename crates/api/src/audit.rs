@@ -1,4 +1,4 @@
-//! The audit trail as it is read.
+//! The audit trail, as returned to clients.
 
 use agentdex_td::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,19 @@ use crate::{
     access::{Access, Namespace, Owner, Role, Visibility},
 };
 
-/// The chain of an entry. Each chain is retained separately, so many entries in one don't displace those in others.
+/// The chain of an entry. Each chain is retained separately, so many entries in one chain don't displace entries in
+/// another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AuditChain))]
 pub enum AuditChain {
     /// Changes of descriptions.
     Changes,
-    /// Changes of who sees what: access to Things, namespaces, saved queries; and tracked sources.
+    /// Changes of visibility and permissions (access to Things, namespaces, saved queries), and of tracked sources.
     Decisions,
-    /// Denials.
+    /// Denied requests.
     Denials,
-    /// Administration: API keys, backups, and full exports.
+    /// Administrative actions: API keys, backups, and full exports.
     Administration,
 }
 
@@ -39,7 +40,7 @@ impl AuditChain {
     }
 }
 
-/// The state of the target of an entry, before or after it: the access to a Thing, an API key, or a namespace.
+/// The state of the target of an entry: the access to a Thing, an API key, or a namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -48,11 +49,11 @@ pub struct AuditedState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
-    /// The role that the key gives.
+    /// The role granted by the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub role: Option<Role>,
-    /// The end of the validity of the key.
+    /// The time at which the key expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
     pub expires: Option<Timestamp>,
@@ -60,7 +61,7 @@ pub struct AuditedState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub visibility: Option<Visibility>,
-    /// The namespace that the Thing is in.
+    /// The namespace of the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub namespace: Option<Namespace>,
@@ -82,20 +83,20 @@ impl From<&Access> for AuditedState {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AuditEntry {
-    /// Number of the entry: 1 for the first, ascending.
+    /// Number of the entry, counted from 1.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub number: u64,
-    /// The moment when it was done or denied.
+    /// The time at which the action was performed or denied, according to the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(required, value_type = String, format = DateTime))]
     pub at: Option<Timestamp>,
-    /// The clock at that moment, if it was behind the time of the log; `at` is the time of the log.
+    /// The time of the system clock, if it was behind the time of the log (`at`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
     pub arrival: Option<Timestamp>,
-    /// The owner who did it; absent for unauthenticated callers, and for changes of the data directory while the registry
-    /// was stopped.
+    /// The owner who performed the action. Absent for unauthenticated callers, and for changes of the data directory
+    /// while the registry was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
@@ -111,7 +112,7 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub address: Option<String>,
-    /// The action: the kind of the change, or `denied`, or the method of a request that changed something else.
+    /// The action: a kind of change, `denied`, or the HTTP method of a request that changed something else.
     pub action: String,
     /// The target of the action: the id of a Thing, or the path of a request.
     pub target: String,
@@ -119,19 +120,20 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>, nullable = false))]
     pub seq: Option<Seq>,
-    /// The SHA-256 of the description before, in hexadecimal digits.
+    /// The SHA-256 of the description before the change, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub before: Option<String>,
-    /// The SHA-256 of the description afterwards.
+    /// The SHA-256 of the description after the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub after: Option<String>,
-    /// The state before, apart from the description: the access to a Thing if it changed, a key, or a namespace.
+    /// The state of the target before the action, apart from its description: the access to a Thing if it changed, a
+    /// key, or a namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub from: Option<AuditedState>,
-    /// The same state afterwards.
+    /// The same state after the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub to: Option<AuditedState>,
@@ -143,11 +145,11 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub left: Vec<Owner>,
-    /// The HTTP status of what was denied.
+    /// The HTTP status of a denied request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub status: Option<u16>,
-    /// Number of similar requests denied since the previous entry, which aren't listed individually.
+    /// Number of similar requests that were denied since the previous entry and aren't listed individually.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub unlisted: Option<u64>,
@@ -155,12 +157,12 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub chain: Option<AuditChain>,
-    /// Place of the entry in its chain: 1 for the first.
+    /// Position of the entry in its chain, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub ordinal: Option<u64>,
-    /// The SHA-256 of the previous entry in its chain, as stored and exported (compact JSON). For the first entry,
-    /// the SHA-256 of no bytes.
+    /// The SHA-256 of the previous entry in the chain, as stored and exported (compact JSON). For the first entry, the
+    /// SHA-256 of an empty string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub previous: Option<String>,
@@ -172,6 +174,6 @@ pub struct AuditEntry {
 pub struct Audited {
     /// The entries, oldest first.
     pub entries: Vec<AuditEntry>,
-    /// The number of the last existing entry.
+    /// The number of the last entry in the trail.
     pub last: u64,
 }

@@ -1,8 +1,8 @@
-//! Changes, as the store, its followers and the wire have them.
+//! Changes of Things, as used by the store, its followers, and the wire protocol.
 //!
-//! A change tells what the record can no longer tell: the description as it was created, or the
-//! merge patch of an update, and the capability keys before and after. Its JSON form is the one in
-//! the log, in `GET /changes` and in what followers read.
+//! A change contains information that the record no longer has: the description of a creation, the merge patch of an
+//! update, and the capability keys before and after the change. Its JSON form is used in the log, in `GET /changes`,
+//! and by followers.
 
 use std::{collections::HashSet, fmt};
 
@@ -40,7 +40,7 @@ impl ChangeKind {
     /// All kinds.
     pub const ALL: [ChangeKind; 3] = [ChangeKind::Created, ChangeKind::Updated, ChangeKind::Deleted];
 
-    /// `thing_created`, `thing_updated` or `thing_deleted`.
+    /// Returns `thing_created`, `thing_updated`, or `thing_deleted`.
     pub fn as_str(self) -> &'static str {
         match self {
             ChangeKind::Created => "thing_created",
@@ -49,7 +49,7 @@ impl ChangeKind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind with the given name.
     pub fn from_name(name: &str) -> Option<ChangeKind> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
@@ -61,20 +61,20 @@ impl fmt::Display for ChangeKind {
     }
 }
 
-/// The reason why a Thing is gone.
+/// The reason for a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeletionReason {
     /// A caller removed the Thing.
     Removed,
-    /// The time to live of the Thing ended.
+    /// The time to live of the Thing has elapsed.
     Expired,
     /// The document from which the Thing was imported no longer contains it.
     SourceGone,
 }
 
 impl DeletionReason {
-    /// `removed`, `expired` or `source-gone`.
+    /// Returns `removed`, `expired`, or `source-gone`.
     pub fn as_str(self) -> &'static str {
         match self {
             DeletionReason::Removed => "removed",
@@ -90,7 +90,7 @@ impl fmt::Display for DeletionReason {
     }
 }
 
-/// One entry of the log.
+/// A change of a Thing: an entry of the log.
 ///
 /// ```
 /// use agentdex_api::{Change, ChangeKind, DeletionReason, Seq};
@@ -112,7 +112,7 @@ impl fmt::Display for DeletionReason {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Change {
-    /// The life of the store.
+    /// The epoch of the store.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub epoch: Epoch,
     /// The position in the log.
@@ -124,53 +124,54 @@ pub struct Change {
     /// `thing_created`, `thing_updated` or `thing_deleted`.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub kind: ChangeKind,
-    /// `thing_deleted`: `removed`, `expired` or `source-gone`.
+    /// The reason for a deletion: `removed`, `expired`, or `source-gone`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub reason: Option<DeletionReason>,
     /// The id of the Thing.
     pub id: String,
-    /// The moment when it was committed.
+    /// The time at which the change was committed.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub at: Timestamp,
     /// The owner who made the change; absent without authentication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
-    /// `thing_created`: the description as stored, without `registration`.
+    /// For `thing_created`, the description as stored, without `registration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub td: Option<Box<RawValue>>,
-    /// `thing_updated`: the RFC 7396 merge patch from the stored form before to the one after.
+    /// For `thing_updated`, the merge patch (RFC 7396) from the previous to the new stored description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub patch: Option<Box<RawValue>>,
-    /// The capability keys (see [`agentdex_td::capabilities`]) that the Thing had before.
+    /// The capability keys of the Thing before the change (see [`agentdex_td::capabilities`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities_before: Vec<String>,
-    /// The capability keys that the Thing has afterwards.
+    /// The capability keys of the Thing after the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities_after: Vec<String>,
-    /// Owner and visibility of the Thing before.
+    /// Owner and visibility of the Thing before the change.
     #[serde(default, skip_serializing_if = "Access::is_default")]
     pub access_before: Access,
-    /// Owner and visibility of the Thing afterwards.
+    /// Owner and visibility of the Thing after the change.
     #[serde(default, skip_serializing_if = "Access::is_default")]
     pub access_after: Access,
 }
 
 impl Change {
-    /// The position of a follower that has processed this change; the id of its event.
+    /// Returns the position of a follower that has processed this change. It is also the id of the event.
     pub fn position(&self) -> Position {
         Position { epoch: self.epoch, seq: self.seq }
     }
 
-    /// True if it is the first change after a position: there are no others between them, not even
-    /// hidden ones.
+    /// True if this is the first change after `position`, so that no changes in between were missed, not even hidden
+    /// ones.
     pub fn follows(&self, position: Seq) -> bool {
         self.previous <= position && position < self.seq
     }
 
-    /// Approximate size in bytes without its renditions; limits of cached or loaded changes count it.
+    /// Returns the approximate size in bytes, without encoded forms, for limiting the memory of cached and loaded
+    /// changes.
     pub fn weight(&self) -> usize {
         let texts = [&self.td, &self.patch].into_iter().flatten().map(|text| text.get().len());
         let keys =
@@ -178,8 +179,8 @@ impl Change {
         size_of::<Change>() + self.id.len() + texts.sum::<usize>() + keys.sum::<usize>()
     }
 
-    /// The data of its event, as the WoT Discovery events API has it: only the id; with `diff`, also
-    /// the whole description of a created Thing, or the merge patch of an updated one.
+    /// Returns the data of the event, as specified by the WoT Discovery events API: the id and, with `diff`, the
+    /// description of a created Thing or the merge patch of an updated Thing.
     pub fn event_data(&self, diff: bool) -> String {
         let id = serde_json::Value::from(self.id.as_str());
         match (&self.td, &self.patch) {
@@ -192,7 +193,7 @@ impl Change {
         }
     }
 
-    /// The capability keys before or after, each once.
+    /// Returns the capability keys before and after the change, without duplicates.
     pub fn capability_keys(&self) -> impl Iterator<Item = &str> {
         let before: HashSet<&str> = self.capabilities_before.iter().map(String::as_str).collect();
         let after = self.capabilities_after.iter().map(String::as_str);
@@ -223,7 +224,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// The condition that a record must meet for a write to be applied; checked by the committer in log order.
+/// The precondition of a write. The committer checks it in log order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precondition {
     /// No condition.
@@ -237,7 +238,7 @@ pub enum Precondition {
 }
 
 impl Precondition {
-    /// True if it holds for a Thing whose last change is `found`; `None` if the Thing doesn't
+    /// True if the precondition holds for a Thing whose last change is at position `found`; `None` if the Thing doesn't
     /// exist.
     pub fn holds(self, found: Option<Seq>) -> bool {
         match self {

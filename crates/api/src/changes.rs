@@ -8,42 +8,42 @@ use crate::{Change, Cursor, Epoch, Position, Seq};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Changes {
-    /// The life of the store; if it has changed, earlier positions are no longer meaningful.
+    /// The epoch of the store. If it has changed, earlier positions are no longer meaningful.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub epoch: Epoch,
     /// The changes in ascending order. Only changes that the reader can't see are omitted, so positions may have
     /// gaps.
     pub changes: Vec<Change>,
-    /// The position from which to continue, if the answer ends among the changes of one position: many Things can
-    /// become visible at once.
+    /// The position from which to continue, if the answer ends among the changes at a single position, since many
+    /// Things can become visible at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub next: Option<Cursor>,
     /// The end of the log.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub last: Seq,
-    /// The oldest change that is still in the log; a position beyond `last` if there is none.
+    /// The position of the oldest change in the log, or a position beyond `last` if the log is empty.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub oldest: Seq,
-    /// True if changes after the requested position are no longer in the log, or the position is beyond its end;
-    /// read the whole state again.
+    /// True if changes after the requested position are no longer in the log, or if the position is beyond its end.
+    /// Read the current state again.
     pub truncated: bool,
 }
 
 impl Changes {
-    /// The place from which to continue: after the last change, or at the end of the log if there is
-    /// none.
+    /// Returns the position from which to continue: after the last change, or at the end of the log if the part is
+    /// empty.
     pub fn cursor(&self) -> Cursor {
         let seq = self.changes.last().map_or(self.last, |change| change.seq);
         self.next.clone().unwrap_or_else(|| Position { epoch: self.epoch, seq }.into())
     }
 }
 
-/// The changes of one Thing: the answer of `GET /things/{id}/history`.
+/// The changes of a Thing: the answer of `GET /things/{id}/history`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct History {
-    /// The life of the store.
+    /// The epoch of the store.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub epoch: Epoch,
     /// The changes, oldest first.
@@ -51,7 +51,7 @@ pub struct History {
 }
 
 impl History {
-    /// The position of the last change, from which to continue; `None` without changes.
+    /// Returns the position of the last change, from which to continue, or `None` if there are no changes.
     pub fn position(&self) -> Option<Position> {
         self.changes.last().map(|change| Position { epoch: self.epoch, seq: change.seq })
     }

@@ -1,4 +1,4 @@
-//! The answers of searches by data: capabilities that fit, and the steps of chains.
+//! Results of searches by data schemas: compatible capabilities, and chains of capabilities.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,17 +9,17 @@ use crate::{Link, Seq};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CompatibleResult {
-    /// Number of capabilities that fit.
+    /// Number of compatible capabilities.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub total: usize,
-    /// The page, the best fit first.
+    /// The hits on this page, best fit first.
     pub hits: Vec<CompatibleHit>,
-    /// Every change up to this one is taken into account.
+    /// The last change reflected in the result.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub seq: Seq,
 }
 
-/// A capability that fits.
+/// A compatible capability.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CompatibleHit {
@@ -29,18 +29,18 @@ pub struct CompatibleHit {
     pub title: Option<String>,
     /// The key of the capability.
     pub capability: String,
-    /// The quality of the fit, from 0 to 1. 1: all values fit. From 0.5: the schemas don't contradict each other.
-    /// Below: some values may not fit, or must be converted. The links list the doubts.
+    /// Quality of the match, from 0 to 1. With 1, all values fit. From 0.5, the schemas don't contradict each other.
+    /// Below 0.5, some values may not fit or must be converted. The links list the doubts.
     pub fit: f32,
-    /// The relevance of the Thing for the query, from 0 to 1; 0 without a query.
+    /// Relevance of the Thing to the query, from 0 to 1; 0 without a query.
     pub relevance: f32,
-    /// Parts of `have` that are used for its input.
+    /// The members of `have` used for the input of the capability.
     pub input: Vec<DataLink>,
-    /// Parts of its output that are used for `want`.
+    /// The members of the capability's output used for `want`.
     pub output: Vec<DataLink>,
-    /// The reason why it fits, with its doubts, or what is missing.
+    /// The reason why the capability matches, with any doubts, or the missing member.
     pub why: String,
-    /// The one missing part, if any.
+    /// The missing member, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingData>,
     /// The link to the description of the Thing. The server adds it.
@@ -49,34 +49,34 @@ pub struct CompatibleHit {
     pub links: Vec<Link>,
 }
 
-/// A part of some data that is used for a part of other data.
+/// A link between data: the member of one object that is used for a member of another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DataLink {
-    /// The name of the member; empty for the data as a whole.
+    /// Name of the source member; empty for the data as a whole.
     pub from: String,
-    /// The name of the member; empty for the data as a whole.
+    /// Name of the target member; empty for the data as a whole.
     pub to: String,
     /// True if the value must be converted, by the type compatibility rules of Agent Spec.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub converted: bool,
-    /// Reasons why the value may not fit, as sentences; absent if it always fits.
+    /// Reasons why a value may not fit, as sentences; absent if every value fits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
 }
 
-/// The one part that is missing for data to fit.
+/// The only member that is missing for a match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MissingData {
-    /// `input`: the capability needs the part; `output`: the capability doesn't provide it.
+    /// `input` if the capability requires the member, `output` if the capability doesn't provide it.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub side: Side,
     /// The name of the member; empty for the data as a whole.
     pub name: String,
-    /// The JSON Pointer of its schema: in the capability for an input, in the query for an output.
+    /// JSON Pointer to the schema of the member: within the capability for an input, within the query for an output.
     pub pointer: String,
-    /// A sentence about what is missing.
+    /// A sentence about the missing member.
     pub message: String,
 }
 
@@ -84,34 +84,34 @@ pub struct MissingData {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The data that the capability needs.
+    /// The data required by the capability.
     Input,
-    /// The data that the capability returns.
+    /// The data returned by the capability.
     Output,
 }
 
-/// Capabilities that fit those of a Thing: the answer of `GET /things/{id}/compatible`.
+/// Capabilities compatible with those of a Thing: the answer of `GET /things/{id}/compatible`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Neighbors {
     /// Id of the Thing.
     pub id: String,
-    /// Capabilities of the Thing that declare their input or output.
+    /// Capabilities of the Thing that declare an input or an output.
     pub capabilities: Vec<CapabilityNeighbors>,
-    /// Every change up to this one is taken into account.
+    /// The last change reflected in the result.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub seq: Seq,
 }
 
-/// Capabilities that fit one capability.
+/// Capabilities compatible with a single capability.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CapabilityNeighbors {
     /// Key of the capability.
     pub capability: String,
-    /// Capabilities of other Things that need only the output of this one.
+    /// Capabilities of other Things whose required input is completely provided by the output of this capability.
     pub takes_output: Vec<CompatibleHit>,
-    /// Capabilities of other Things that provide all input of this one.
+    /// Capabilities of other Things whose output provides the complete input of this capability.
     pub gives_input: Vec<CompatibleHit>,
 }
 
@@ -119,39 +119,37 @@ pub struct CapabilityNeighbors {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ComposeResult {
-    /// The chains, the best fit first.
+    /// The chains, best fit first.
     pub chains: Vec<Chain>,
-    /// True if all chains were compared; otherwise, there wasn't enough time, and there may be better
-    /// ones.
+    /// True if all chains were compared. If false, the time was not sufficient, and there may be better chains.
     pub complete: bool,
-    /// Every change up to this one is taken into account.
+    /// The last change reflected in the result.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub seq: Seq,
 }
 
-/// Capabilities that are called one after the other.
+/// A sequence of capabilities to be called one after the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Chain {
-    /// The quality of the fit, from 0 to 1; below 0.5, some values may not fit. The links list the
-    /// doubts.
+    /// Quality of the match, from 0 to 1; below 0.5, some values may not fit. The links list the doubts.
     pub fit: f32,
-    /// The average relevance of the Things for the query, from 0 to 1; 0 without a query.
+    /// Average relevance of the Things to the query, from 0 to 1; 0 without a query.
     pub relevance: f32,
-    /// The capabilities in the order of their calls.
+    /// The capabilities, in calling order.
     pub steps: Vec<ChainStep>,
-    /// The parts of their output that are used for `want`.
+    /// The members of outputs used for `want`.
     pub output: Vec<ChainLink>,
     /// An Agent Spec Flow that calls the capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub flow: Option<Value>,
-    /// The reason why there is no flow.
+    /// The reason why no flow was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_problem: Option<String>,
 }
 
-/// A capability of a chain.
+/// A step of a chain: a capability to call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ChainStep {
@@ -161,26 +159,26 @@ pub struct ChainStep {
     pub title: Option<String>,
     /// The key of the capability.
     pub capability: String,
-    /// The data that is used for its input.
+    /// The data used for the input of the capability.
     pub input: Vec<ChainLink>,
 }
 
-/// A part of the output of a step, or of `have`, and where it is used.
+/// A data link of a chain: a member of a step's output or of `have`, and the member for which it is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ChainLink {
-    /// The number of the step that provides it, starting at 1; absent for `have`.
+    /// Number of the step that provides the data, counted from 1; absent for `have`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
     pub step: Option<usize>,
-    /// The name of the member; empty for the data as a whole.
+    /// Name of the source member; empty for the data as a whole.
     pub from: String,
-    /// The name of the member; empty for the data as a whole.
+    /// Name of the target member; empty for the data as a whole.
     pub to: String,
     /// True if the value must be converted, by the type compatibility rules of Agent Spec.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub converted: bool,
-    /// Reasons why the value may not fit, as sentences; absent if it always fits.
+    /// Reasons why a value may not fit, as sentences; absent if every value fits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
 }

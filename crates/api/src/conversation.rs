@@ -5,13 +5,13 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{Problem, Repair};
 
-/// A message to an agent: the body of `POST /things/{id}/conversation`. It consists of `message`, `input`, and
-/// `parts`, in this order; at least one of them is required.
+/// A message to an agent: the body of `POST /things/{id}/conversation`. It consists of `message`, `input`, and `parts`,
+/// in this order, of which at least one is required.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Turn {
-    /// The text.
+    /// Text of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(example = "Will it rain in Bonn?"))]
     pub message: Option<String>,
@@ -25,7 +25,7 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schema(value_type = Vec<serde_json::Map<String, Value>>))]
     pub parts: Vec<Value>,
-    /// The action that gets it, if the agent has several.
+    /// The action to which the message is sent, if the agent has several actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
     /// The conversation so far, copied unchanged from the last answer.
@@ -38,18 +38,18 @@ pub struct Turn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Answered {
-    /// The conversation so far, to be sent along with the next message.
+    /// The conversation so far, to be sent unchanged with the next message.
     #[cfg_attr(feature = "schema", schema(value_type = serde_json::Map<String, Value>))]
     pub conversation: Value,
-    /// The message: its parts, each of a `kind` (`text`, `data`, `image`, …).
+    /// The agent's message. Each of its parts has a `kind` (`text`, `data`, `image`, …).
     #[cfg_attr(feature = "schema", schema(value_type = serde_json::Map<String, Value>))]
     pub message: Value,
-    /// `completed`; `input-required` if the agent asks a question; `failed`, `rejected`, or `cancelled` if it ended
-    /// the work without success; `working`, ….
+    /// State of the agent's work: `completed`; `input-required` if the agent asks a question; `failed`, `rejected`, or
+    /// `cancelled` if the work ended without success; `working` and other states of unfinished work.
     pub state: String,
     /// The text of the message.
     pub text: String,
-    /// Repairs of the answer, and values that were coerced to the schema that the action declares.
+    /// Repairs of the answer, and values coerced to the schema declared by the action.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<Repair>,
 }
@@ -59,22 +59,22 @@ pub struct Answered {
 #[non_exhaustive]
 pub enum TurnEvent {
     /// A part of the answer, or the next piece of its text or of an artifact. The name of the event is the part's
-    /// `kind`; `media` for an `image`, `audio`, `document`, `video`, or `binary`.
+    /// `kind`, or `media` for an `image`, `audio`, `document`, `video`, or `binary` part.
     Part(Value),
-    /// The progress of the work: `status`.
+    /// Event `status`: progress of the work.
     Status(TurnStatus),
-    /// The whole answer, in which the agent asks a question: `question`. It is the last event.
+    /// Event `question`: the complete answer, in which the agent asks a question. It is the last event.
     Question(Answered),
-    /// The whole answer: `done`. It is the last event.
+    /// Event `done`: the complete answer. It is the last event.
     Done(Answered),
-    /// The failure of the call: `error`. It is the last event.
+    /// Event `error`: the reason why the call failed. It is the last event.
     Error(Problem),
 }
 
-/// The progress of an agent's work.
+/// Progress of an agent's work.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnStatus {
-    /// `submitted`, `working`, ….
+    /// State of the work, such as `submitted` or `working`.
     pub state: String,
     /// The agent's message about the progress, in the form of an answer's `message`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub struct TurnStatus {
 }
 
 impl TurnEvent {
-    /// The name of the server-sent event.
+    /// Returns the name of the server-sent event.
     pub fn name(&self) -> &str {
         match self {
             TurnEvent::Part(part) => match part["kind"].as_str() {
@@ -99,7 +99,7 @@ impl TurnEvent {
         }
     }
 
-    /// The data of the server-sent event.
+    /// Returns the data of the server-sent event.
     pub fn data(&self) -> Value {
         match self {
             TurnEvent::Part(part) => part.clone(),
@@ -109,10 +109,10 @@ impl TurnEvent {
         }
     }
 
-    /// Reads a server-sent event by its name and data.
+    /// Parses a server-sent event from its name and data.
     ///
     /// # Errors
-    /// Data that the event of this name doesn't have.
+    /// The data doesn't have the format of an event with this name.
     pub fn parse(name: &str, data: &str) -> serde_json::Result<TurnEvent> {
         Ok(match name {
             "status" => TurnEvent::Status(serde_json::from_str(data)?),

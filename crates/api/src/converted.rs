@@ -1,11 +1,10 @@
-//! Documents of any format, converted without being registered.
+//! Conversion of documents in any format, without registering them.
 
 use agentdex_td::{Version, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The answer of `POST /convert`: the format of a document, and the descriptions as which it would be
-/// registered.
+/// The answer of `POST /convert`: the format of a document, and the descriptions that an import would register.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Converted {
@@ -15,17 +14,18 @@ pub struct Converted {
     pub noun: String,
     /// The path to which documents in this format are posted.
     pub register: String,
-    /// True if it would be registered.
+    /// True if an import would register the document.
     pub valid: bool,
-    /// `1.0` or `1.1`, by the `@context` of a Thing Description that is invalid or has no id.
+    /// `1.0` or `1.1`, according to the `@context` of the document, if it is a Thing Description that is invalid or has
+    /// no id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub version: Option<Version>,
-    /// Faults that make it invalid; pointers are into the document.
+    /// Faults that make the document invalid; pointers refer to the document.
     pub violations: Vec<Violation>,
-    /// Oddities, what would be fixed, and what is left out.
+    /// Unusual content, fixable problems, and content that the conversion omits.
     pub warnings: Vec<Violation>,
-    /// The descriptions; empty for an invalid document.
+    /// The descriptions, or an empty array if the document is invalid.
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::descriptions, required))]
     pub things: Vec<Box<RawValue>>,
 }
@@ -40,7 +40,6 @@ pub struct ExportedDocument {
     pub media_type: String,
     /// The document as text.
     pub document: String,
-    /// Parts of the Thing that the document can't express or that were omitted; pointers are into
-    /// the Thing.
+    /// Parts of the Thing that the document can't express or that were omitted; pointers refer to the Thing.
     pub warnings: Vec<Violation>,
 }

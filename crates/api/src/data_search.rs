@@ -1,11 +1,12 @@
-//! Searches by data: what fits the data that a caller has and wants, and chains that lead from one to the other.
+//! Search requests by data schemas: for capabilities that match the data available to a caller and wanted by it, and
+//! for chains of capabilities.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{DEFAULT_LIMIT, whole_number};
 
-/// A compatible search; as JSON, the body of `POST /search/compatible`.
+/// A search for compatible capabilities, in JSON the body of `POST /search/compatible`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(
@@ -17,21 +18,19 @@ use crate::{DEFAULT_LIMIT, whole_number};
     }))
 )]
 pub struct CompatibleQuery {
-    /// The schema of the data that the caller has; without it, the input of capabilities doesn't
-    /// matter.
+    /// Schema of the data available to the caller. Without it, the inputs of capabilities are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>, nullable = false))]
     pub have: Option<Value>,
-    /// The schema of the data that the caller wants; without it, the output of capabilities doesn't
-    /// matter.
+    /// Schema of the data wanted by the caller. Without it, the outputs of capabilities are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>, nullable = false))]
     pub want: Option<Value>,
-    /// Among equal fits, capabilities of Things that this query finds come first.
+    /// Search query that ranks matches of equal quality: capabilities of Things found by it come first.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "schema", schema(nullable = false, max_length = 4096))]
     pub query: Option<String>,
-    /// True to also find capabilities that lack one part.
+    /// True to include capabilities for which a single member is missing.
     #[cfg_attr(feature = "schema", schema(value_type = Option<bool>, nullable = false))]
     #[serde(default)]
     pub near_misses: bool,
@@ -56,7 +55,7 @@ impl Default for CompatibleQuery {
     }
 }
 
-/// A composed search; as JSON, the body of `POST /search/compose`.
+/// A search for chains of capabilities, in JSON the body of `POST /search/compose`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(
@@ -69,15 +68,15 @@ impl Default for CompatibleQuery {
     }))
 )]
 pub struct ComposeQuery {
-    /// The schema of the data that the caller has.
+    /// Schema of the data available to the caller.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required, value_type = Object))]
     pub have: Value,
-    /// The schema of the data that the caller wants.
+    /// Schema of the data wanted by the caller.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required, value_type = Object))]
     pub want: Value,
-    /// Among equal fits, chains of Things that this query finds come first.
+    /// Search query that ranks chains of equal quality: chains of Things found by it come first.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     #[cfg_attr(feature = "schema", schema(nullable = false, max_length = 4096))]
     pub query: Option<String>,

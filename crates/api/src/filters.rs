@@ -1,4 +1,4 @@
-//! The filters of a search, beside the words of its query.
+//! Search filters, which restrict the results in addition to the query.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,15 @@ use serde_json::{Map, Value};
 
 use crate::FacetField;
 
-/// The values of [`Filters::status`]: whether a tracked source still serves its document, and how a registry of MCP
-/// servers marks withdrawn servers.
+/// The values of [`Filters::status`]: whether a tracked source still serves its document, and whether a registry of MCP
+/// servers marks the server as withdrawn.
 pub const STATUSES: [&str; 4] = ["current", "stale", "deprecated", "deleted"];
 
-/// Conditions that a Thing must meet: for each field with values, it must have at least one of them. There are also
-/// values that it must all have, values that it must not have, and the periods in which it was created and changed.
+/// Filters of a search. For each field with values, a Thing must have at least one of them. Further filters list values
+/// that must all be present, values that must be absent, and periods of creation and last change.
 ///
-/// In JSON and as query parameters, all are members of one object: `tag`, `all_tag`, `not_tag`, `modified_from`…
+/// In JSON and as query parameters, all filters are members of one object: `tag`, `all_tag`, `not_tag`,
+/// `modified_from`…
 ///
 /// ```
 /// use agentdex_api::{Condition, FilterField, Filters};
@@ -42,16 +43,16 @@ pub struct Filters {
     pub protocol: Vec<String>,
     /// Names of security schemes: `nosec`, `bearer`…
     pub security: Vec<String>,
-    /// Formats that descriptions were converted from; `td` for those registered as TDs.
+    /// Formats from which descriptions were converted; `td` for Things registered as Thing Descriptions.
     pub format: Vec<String>,
-    /// Supported tenants; a Thing without tenants supports all.
+    /// Supported tenants. A Thing that lists no tenants supports all of them.
     pub tenant: Vec<String>,
-    /// Channels that are supported.
+    /// Supported channels.
     pub channel: Vec<String>,
-    /// Protocols of the answers of actions: `sacp`.
+    /// Protocols in which actions answer: `sacp`.
     pub speaks: Vec<String>,
-    /// `stale` if the URL from which a Thing was imported is broken; `deprecated` or `deleted` if the registry of an
-    /// MCP server marks it so; else `current`.
+    /// `stale` if the URL from which the Thing was imported is unavailable; `deprecated` or `deleted` if the registry
+    /// of an MCP server marks it as such; otherwise `current`.
     pub status: Vec<String>,
     /// The states of signatures of agent cards: `valid`, `invalid`, `untrusted`, `unsigned`.
     pub signature: Vec<String>,
@@ -101,11 +102,11 @@ pub enum FilterField {
 /// How the values of a filter are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// One of the values; the parameter has the name of the field: `tag`.
+    /// At least one of the values. The parameter is the name of the field, such as `tag`.
     AnyOf,
-    /// Each of the values: `all_tag`.
+    /// All of the values; for example, `all_tag`.
     AllOf,
-    /// None of the values: `not_tag`.
+    /// None of the values; for example, `not_tag`.
     NoneOf,
 }
 
@@ -114,17 +115,17 @@ impl Condition {
     pub const ALL: [Condition; 3] = [Condition::AnyOf, Condition::AllOf, Condition::NoneOf];
 }
 
-/// A period of time; unlimited without bounds.
+/// A period of time; unlimited if it has no bounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Period {
-    /// The first moment that belongs to it.
+    /// Start of the period, included.
     pub from: Option<Timestamp>,
-    /// The first moment after it.
+    /// End of the period, excluded.
     pub before: Option<Timestamp>,
 }
 
 impl Period {
-    /// True if it has no bounds.
+    /// True if the period has no bounds.
     pub fn is_unbounded(&self) -> bool {
         *self == Period::default()
     }
@@ -163,12 +164,12 @@ impl FilterField {
         all
     };
 
-    /// The name of the field, as in `GET /search`.
+    /// Returns the name of the field, as in `GET /search`.
     pub fn name(self) -> &'static str {
         self.parameter(Condition::AnyOf)
     }
 
-    /// The name of the parameter with values of the field, as in `GET /search`.
+    /// Returns the name of the parameter for a field and a condition, as in `GET /search`.
     ///
     /// ```
     /// use agentdex_api::{Condition, FilterField};
@@ -179,14 +180,14 @@ impl FilterField {
         NAMES[self as usize].1[condition as usize]
     }
 
-    /// The field of that name.
+    /// Returns the field with the given name.
     pub fn from_name(name: &str) -> Option<FilterField> {
         Self::ALL.into_iter().find(|field| field.name() == name)
     }
 }
 
 impl FacetField {
-    /// The filter of that name.
+    /// Returns the filter field with the same name.
     pub fn filter(self) -> FilterField {
         match self {
             FacetField::Capability => FilterField::Capability,
@@ -203,19 +204,19 @@ impl FacetField {
 }
 
 impl Filters {
-    /// The names of all parameters: three for each field, and the bounds of periods.
+    /// Returns the names of all parameters: three for each field, and the bounds of the periods.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().flat_map(|(_, names)| *names).chain(BOUNDS)
     }
 
-    /// The names of the bounds of periods, each with its moment.
+    /// Returns the names of the bounds of periods, each with its value.
     pub fn bounds(&self) -> [(&'static str, Option<Timestamp>); 4] {
         let Filters { created, modified, .. } = self;
         let [a, b, c, d] = BOUNDS;
         [(a, created.from), (b, created.before), (c, modified.from), (d, modified.before)]
     }
 
-    /// The bound of that name.
+    /// Returns the bound with the given name.
     pub fn bound_mut(&mut self, name: &str) -> Option<&mut Option<Timestamp>> {
         Some(match BOUNDS.iter().position(|bound| *bound == name)? {
             0 => &mut self.created.from,
@@ -225,7 +226,7 @@ impl Filters {
         })
     }
 
-    /// Adds an accepted value of a field.
+    /// Adds a value of a field, of which a Thing must have at least one.
     ///
     /// ```
     /// use agentdex_api::{FilterField, Filters};
@@ -239,12 +240,12 @@ impl Filters {
         self.add_to(Condition::AnyOf, field, value);
     }
 
-    /// Adds a value that a field can have, must have, or must not have.
+    /// Adds a value to a field and condition.
     pub fn add_to(&mut self, condition: Condition, field: FilterField, value: impl Into<String>) {
         self.values_mut(condition, field).push(value.into());
     }
 
-    /// The values of a field in a condition.
+    /// Returns the values of a field for a condition.
     pub fn values_of(&self, condition: Condition, field: FilterField) -> &[String] {
         let listed = match condition {
             Condition::AnyOf => return self.any_of(field),
@@ -254,7 +255,7 @@ impl Filters {
         listed.get(&field).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The values of a field in a condition.
+    /// Returns the values of a field for a condition.
     pub fn values_mut(&mut self, condition: Condition, field: FilterField) -> &mut Vec<String> {
         match condition {
             Condition::AnyOf => match field {
@@ -295,24 +296,24 @@ impl Filters {
         }
     }
 
-    /// The conditions that have values, each with its field.
+    /// Returns the fields and conditions that have values.
     pub fn given(&self) -> impl Iterator<Item = (Condition, FilterField, &[String])> {
         let all = Condition::ALL.into_iter().flat_map(|condition| FilterField::ALL.map(|field| (condition, field)));
         let all = all.map(|(condition, field)| (condition, field, self.values_of(condition, field)));
         all.filter(|(.., values)| !values.is_empty())
     }
 
-    /// The values of a field, one of which is required.
+    /// Returns the values of a field of which a Thing must have at least one.
     pub fn values(&self, field: FacetField) -> &[String] {
         self.any_of(field.filter())
     }
 
-    /// True if all Things pass.
+    /// True if there are no filters, so that all Things match.
     pub fn is_empty(&self) -> bool {
         self.given().next().is_none() && !self.has_periods()
     }
 
-    /// True if there is a period in which Things must have been created or changed.
+    /// True if the time of creation or last change is restricted.
     pub fn has_periods(&self) -> bool {
         !self.created.is_unbounded() || !self.modified.is_unbounded()
     }

@@ -1,4 +1,4 @@
-//! The guardian: decisions about the steps of agents, as its trail, its events and its clients have them.
+//! The guardian: decisions about the steps of agents, as contained in its trail and events, and returned to clients.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ impl Decision {
     /// All decisions.
     pub const ALL: [Decision; 3] = [Decision::Allow, Decision::Deny, Decision::Modify];
 
-    /// `allow`, `deny` or `modify`.
+    /// Returns `allow`, `deny`, or `modify`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Decision::Allow => "allow",
@@ -34,57 +34,57 @@ impl Decision {
         }
     }
 
-    /// The decision of that name.
+    /// Returns the decision with the given name.
     pub fn from_name(word: &str) -> Option<Decision> {
         Decision::ALL.into_iter().find(|known| known.as_str() == word)
     }
 }
 
-/// The strictness of a rule.
+/// Strictness of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RuleMode))]
 pub enum Mode {
     /// The rule isn't applied.
     Off,
-    /// The step is allowed, and the finding reported.
+    /// The step is allowed, and the finding is reported.
     Warn,
-    /// The step is denied, or modified if the rule masks something.
+    /// The step is denied, or modified if the rule masks data.
     Enforce,
 }
 
-/// The finding of a rule in a step.
+/// A finding of a rule in a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RuleFinding))]
 pub struct Finding {
-    /// The name of the rule, or of an expression of the policy.
+    /// Name of the rule, or of an expression in the policy.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub rule: Cow<'static, str>,
     /// The strictness of the rule.
     pub mode: Mode,
-    /// A sentence about what is wrong, and where.
+    /// A sentence about the problem and its location.
     pub message: String,
 }
 
-/// A response in the Standard Agent Communication Protocol that a step carries, as the trail shows it.
+/// A response in the Standard Agent Communication Protocol that is contained in a step, as stored in the trail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SacpResponse {
-    /// The status of the task, such as `success`.
+    /// Status of the task, such as `success`.
     pub status: String,
-    /// The agent's suggestion for the next step, if contents are stored.
+    /// The agent's suggestion for the next step, if the trail stores content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step_hint: Option<String>,
-    /// Violations of the protocol, each as a place and a message.
+    /// Violations of the protocol, each with its location and a message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<String>,
-    /// The agent's reasons, if contents are stored.
+    /// The agent's reasoning, if the trail stores content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thought: Option<String>,
 }
 
-/// A live session of an agent. Moments are in RFC 3339.
+/// A live session of an agent. Times are in RFC 3339.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -93,15 +93,15 @@ pub struct LiveSession {
     pub id: String,
     /// Id of the agent.
     pub agent: String,
-    /// The owner that reports its steps; absent for unauthenticated callers. Steps of different reporters belong to
+    /// The owner who reports the steps; absent for unauthenticated callers. Steps from different reporters belong to
     /// different sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub reporter: Option<Owner>,
-    /// The moment of the first step.
+    /// Time of the first step.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub since: Timestamp,
-    /// The moment of the last step.
+    /// Time of the last step.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub last: Timestamp,
     /// Number of steps.
@@ -114,14 +114,14 @@ pub struct LiveSession {
     pub tool_calls: u64,
 }
 
-/// An entry of the trail: a step of an agent, and the decision about it. Moments are in RFC 3339.
+/// An entry of the trail: a step of an agent, and the decision about it. Times are in RFC 3339.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = GuardedStep))]
 pub struct Entry {
     /// Number of the step in the trail.
     pub seq: u64,
-    /// The moment of the decision.
+    /// Time of the decision.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub at: Timestamp,
     /// The method of the step, such as `steps/message`.
@@ -129,7 +129,7 @@ pub struct Entry {
     /// The id of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The owner that reported the step; absent for unauthenticated callers.
+    /// The owner who reported the step; absent for unauthenticated callers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub reporter: Option<Owner>,
@@ -142,28 +142,28 @@ pub struct Entry {
     /// The id of the step in the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The moment when the agent recorded it, in the agent's notation.
+    /// The time at which the agent recorded the step, as written by the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<String>,
-    /// The id of the tool that is called.
+    /// Id of the called tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The decision that was returned.
+    /// The decision returned to the agent.
     pub decision: Decision,
-    /// In a dry run, the decision that the policy would have made.
+    /// The decision required by the policy, in a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_be: Option<Decision>,
     /// The findings of rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// The response in SACP that the step carries.
+    /// The SACP response contained in the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sacp: Option<SacpResponse>,
-    /// The duration of the decision in microseconds.
+    /// Duration of the decision, in microseconds.
     pub microseconds: u64,
-    /// SHA-256 of the content, as `sha256:` and hexadecimal digits.
+    /// SHA-256 of the content: `sha256:` and hexadecimal digits.
     pub hash: String,
-    /// The content of the step without secrets, if contents are stored.
+    /// Content of the step without secrets, if the trail stores content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Value>,
 }

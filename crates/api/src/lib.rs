@@ -1,7 +1,7 @@
-//! The wire vocabulary of an agentdex registry: changes, access, filters, queries.
+//! Wire types of an agentdex registry: changes, access, filters, queries.
 //!
-//! Plain data with serde, shared by the registry, its server and its clients: a type that goes over the wire is defined
-//! here, once. Nothing here reads a clock, a file or a socket.
+//! Plain data types with serde, shared by the registry, its server, and its clients. Each type that is sent over the
+//! network is defined here, and only here. This crate reads no clock, file, or socket.
 //!
 //! - [`Change`], [`Position`], [`Seq`]: the change feed; [`Precondition`]: the condition of a write;
 //! - [`Filters`], [`Mode`], [`FacetField`], [`QueryParameters`]: searches and saved queries;

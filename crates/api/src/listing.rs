@@ -16,7 +16,7 @@ pub struct ThingCollection {
     /// The URL of the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// The descriptions, or with `view=summary` summaries.
+    /// The descriptions, or summaries with `view=summary`.
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::descriptions, required))]
     pub members: Vec<Box<RawValue>>,
 }

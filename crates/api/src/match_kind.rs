@@ -7,9 +7,9 @@ use std::fmt;
 pub enum MatchKind {
     /// A new Thing matches.
     Created,
-    /// A Thing that matched was changed, and still matches.
+    /// A Thing that matched before was changed, and still matches.
     Updated,
-    /// A Thing has started to match.
+    /// A Thing started to match.
     Matched,
     /// A Thing no longer matches.
     Unmatched,
@@ -22,7 +22,8 @@ impl MatchKind {
     pub const ALL: [MatchKind; 5] =
         [MatchKind::Created, MatchKind::Updated, MatchKind::Matched, MatchKind::Unmatched, MatchKind::Deleted];
 
-    /// `thing_created`, `thing_updated`, `thing_matched`, `thing_unmatched` or `thing_deleted`.
+    /// Returns `thing_created`, `thing_updated`, `thing_matched`, `thing_unmatched`, or
+    /// `thing_deleted`.
     pub fn as_str(self) -> &'static str {
         match self {
             MatchKind::Created => "thing_created",
@@ -33,7 +34,7 @@ impl MatchKind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind with the given name.
     pub fn from_name(name: &str) -> Option<MatchKind> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }

@@ -21,7 +21,7 @@ impl Seq {
     /// The position before the first change.
     pub const ZERO: Seq = Seq(0);
 
-    /// The next number, which need not be the position of a change.
+    /// Returns the next number, which need not be the position of a change.
     pub fn next(self) -> Seq {
         Seq(self.0.saturating_add(1))
     }
@@ -33,8 +33,8 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Identifies the life of a store: a random number from when the store was created, by which
-/// positions from a restored or foreign directory are noticed. Written as 16 hexadecimal digits.
+/// Identifies the log of a store: a random number generated when the store is created, so that positions from a
+/// restored store or another directory are recognized. Written as 16 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Epoch(pub u64);
 
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Epoch {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
-    /// The life of the store to which `seq` belongs.
+    /// The epoch of the log to which `seq` belongs.
     pub epoch: Epoch,
     /// The last processed change.
     pub seq: Seq,
@@ -106,9 +106,9 @@ impl FromStr for Position {
     }
 }
 
-/// The place in the log up to which a reader has read: a position, or a Thing within one, written
-/// `<epoch>-<seq>.<id>`. One entry of the log can make many Things visible or invisible; they are read in the
-/// order of their ids.
+/// The place in the log up to which a reader has read: a position or, within the changes at a position, a Thing,
+/// written `<epoch>-<seq>.<id>`. A single entry of the log can make many Things visible or invisible; these changes are
+/// read in order of their ids.
 ///
 /// ```
 /// use agentdex_api::{Cursor, Position};
@@ -121,9 +121,9 @@ impl FromStr for Position {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cursor {
-    /// The position of the last entry that was read, at least partly.
+    /// The position of the last entry that was at least partly read.
     pub position: Position,
-    /// The last Thing that was read within the entry; `None` if the whole entry was read.
+    /// The last Thing that was read within the entry, or `None` if the entry was read completely.
     pub id: Option<String>,
 }
 
@@ -163,7 +163,7 @@ impl<'de> Deserialize<'de> for Cursor {
     }
 }
 
-/// A text that is not a position.
+/// Error for a text that is not a position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a position: expected <16 hexadecimal digits>-<sequence number>")]
 pub struct ParsePositionError(pub String);

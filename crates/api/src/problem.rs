@@ -1,4 +1,4 @@
-//! Problem documents (RFC 9457): the answers to requests that fail.
+//! Problem documents (RFC 9457), which are the answers to failed requests.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Problem {
-    /// The kind of problem as a URI reference: `urn:agentdex:problem:<code>`, or `about:blank`.
+    /// Type of the problem as a URI reference: `urn:agentdex:problem:<code>`, or `about:blank`.
     #[serde(default, rename = "type")]
     #[cfg_attr(feature = "schema", schema(required))]
     pub kind: String,
-    /// The phrase of the HTTP status.
+    /// Reason phrase of the HTTP status.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub title: String,
@@ -22,36 +22,35 @@ pub struct Problem {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub status: u16,
-    /// The kind of problem as a stable name, such as `not-found`; empty if something other than a registry
-    /// responded.
+    /// Stable name of the problem, such as `not-found`; empty if the response didn't come from a registry.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub code: String,
-    /// A sentence about what is wrong, where, and what to do about it.
+    /// A sentence about the problem, its location, and its solution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// Everything that is wrong with a description.
+    /// All errors of a description.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub validation_errors: Vec<ValidationError>,
-    /// The members that only problems of some codes have.
+    /// Further members, which depend on the code.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schema(ignore))]
     pub members: Map<String, Value>,
 }
 
-/// An entry of `validationErrors`: one thing that is wrong with a description.
+/// An entry of `validationErrors`: an error of a description.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ValidationError {
-    /// `(root)`, or a path such as `actions.forecast.forms.0.href`.
+    /// Location as `(root)` or a path such as `actions.forecast.forms.0.href`.
     pub field: String,
-    /// A sentence about what was found and what would be right.
+    /// A sentence about the value that was found and the values that are valid.
     pub description: String,
-    /// The JSON Pointer of the place.
+    /// Location as a JSON Pointer.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub pointer: String,
-    /// The rule: a stable code.
+    /// Stable code of the violated rule.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(required))]
     pub rule: String,

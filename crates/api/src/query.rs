@@ -1,4 +1,4 @@
-//! A query and filters as JSON.
+//! A query and filters, represented in JSON.
 
 use serde::{Deserialize, Serialize, de::Error as _};
 use serde_json::{Map, Value};
@@ -26,14 +26,14 @@ const OWN: [&str; 3] = ["q", "mode", "threshold"];
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub struct QueryParameters {
-    /// The query text.
+    /// Text of the query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
-    /// Whether words, meaning, or both count; both by default, as in a search.
+    /// Search mode: by words, by meaning, or by both (the default).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Minimum cosine of a Thing that matches by its meaning, from 0 to 1. By default, it is computed from what the
-    /// query finds when it is saved.
+    /// Minimum cosine of a Thing that matches by meaning, from 0 to 1. By default, it is computed from the results at
+    /// the time when the query is saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f32>,
     /// The filters.
@@ -68,12 +68,12 @@ impl TryFrom<Map<String, Value>> for QueryParameters {
 pub struct NamedQuery {
     /// Name of the query.
     pub name: String,
-    /// The owner that saved the query, and can change it, like admins; absent if the server didn't authenticate the
-    /// caller.
+    /// The owner who saved the query, and who can change it, as can admins; absent if the server didn't authenticate
+    /// the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub owner: Option<Owner>,
-    /// The callers who see it, in addition to its owner and admins; by default, everyone.
+    /// Visibility of the query. Its owner and admins can always see it. By default, everyone can.
     #[serde(default, skip_serializing_if = "is_public")]
     pub visibility: Visibility,
     /// The namespace of the query.
@@ -82,10 +82,11 @@ pub struct NamedQuery {
     pub namespace: Option<Namespace>,
     /// Words and filters of the query.
     pub query: QueryParameters,
-    /// When it was last saved.
+    /// The time at which the query was last saved.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub saved: Timestamp,
-    /// Number of changes not yet compared with the query, if it is too costly to keep up; its events are delayed.
+    /// Number of changes not yet compared with the query, if the query is too expensive to keep up. Its events are
+    /// delayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub behind: Option<u64>,
@@ -95,8 +96,8 @@ fn is_public(visibility: &Visibility) -> bool {
     *visibility == Visibility::Public
 }
 
-/// The name of a saved query, and its owner: by default the caller's own query, else the one without an
-/// owner.
+/// The name of a saved query, with its owner. By default, it refers to the caller's own query with that name or, if
+/// there is none, to the query without an owner.
 ///
 /// ```
 /// use agentdex_api::QueryName;
@@ -109,24 +110,24 @@ fn is_public(visibility: &Visibility) -> bool {
 pub struct QueryName {
     /// Name of the query.
     pub name: String,
-    /// Owner of the query; `Some(None)` is the query without an owner. `None` is the caller's own query, else the one
-    /// without an owner.
+    /// Owner of the query; `Some(None)` for the query without an owner. `None` refers to the caller's own query or, if
+    /// there is none, to the query without an owner.
     pub owner: Option<Option<Owner>>,
 }
 
 impl QueryName {
-    /// The name of the caller's own query, else of the one without an owner.
+    /// Creates the name of the caller's own query or, if there is none, of the query without an owner.
     pub fn new(name: impl Into<String>) -> QueryName {
         QueryName { name: name.into(), owner: None }
     }
 
-    /// The name of an owner's query.
+    /// Creates the name of a query of the given owner.
     #[must_use]
     pub fn of(self, owner: Owner) -> QueryName {
         QueryName { owner: Some(Some(owner)), ..self }
     }
 
-    /// The name of the query without an owner.
+    /// Creates the name of the query without an owner.
     #[must_use]
     pub fn without_owner(self) -> QueryName {
         QueryName { owner: Some(None), ..self }

@@ -1,4 +1,4 @@
-//! Records: Things with all that is stored of each.
+//! Records, which contain the complete stored state of Things.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::access::{Access, Namespace, Owner, Visibility};
 
-/// A Thing with everything that is stored about it: a line of `GET /records`.
+/// The complete stored state of a Thing: a line of `GET /records`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Record))]
@@ -16,12 +16,11 @@ pub struct FullRecord {
     /// The stored description.
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::description, required))]
     pub td: Box<RawValue>,
-    /// The moment of its creation (RFC 3339), which is kept by a registry that doesn't have the
-    /// Thing yet.
+    /// Time of creation (RFC 3339). An importing registry keeps it, unless the Thing already exists there.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub created: Timestamp,
-    /// The moment of its last change (RFC 3339), which is kept by a registry that imports the record; by default, the
-    /// moment of the import. The change in the log has the moment of the import in any case.
+    /// Time of the last change (RFC 3339). An importing registry keeps it; by default, it is the time of the import.
+    /// The change in the log always has the time of the import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub modified: Option<Timestamp>,
@@ -45,33 +44,33 @@ pub struct FullRecord {
     /// Time to live of the Thing after each renewal, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
-    /// The moment when the Thing expires (RFC 3339).
+    /// The time at which the Thing expires (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub expires: Option<Timestamp>,
     /// The document from which the Thing was converted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<OriginalDocument>,
-    /// The description without edits since its import.
+    /// The description as imported, without later edits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, serde_json::Value>>))]
     pub unedited: Option<Box<RawValue>>,
-    /// The access of `unedited` and of the original document, if fewer callers can see them than the Thing.
+    /// Access to `unedited` and to the original document, if they are visible to fewer callers than the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unedited_access: Option<Access>,
-    /// The version of the served description, if there are several versions.
+    /// Version of the served description, if the Thing has several versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The versions that aren't served.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_versions: Vec<RecordVersion>,
-    /// The ids of Things whose documents declare it as a part.
+    /// The ids of Things whose documents declare this Thing as a part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub part_of: Vec<String>,
-    /// The ids of the Things that its document declares as parts.
+    /// The ids of Things declared as parts by the document of this Thing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// The URL that is polled for it, with its state.
+    /// The tracked source of the Thing: its URL and state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<serde_json::Map<String, serde_json::Value>>))]
     pub source: Option<Box<RawValue>>,
@@ -82,7 +81,7 @@ pub struct FullRecord {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RecordVersion {
-    /// The version; absent for a text without one.
+    /// The version name; absent for a description without a version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Description of the Thing in this version.
@@ -91,7 +90,7 @@ pub struct RecordVersion {
     /// The document from which the version was converted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<OriginalDocument>,
-    /// Access to the version, if fewer callers can see it than the Thing.
+    /// Access to the version, if it is visible to fewer callers than the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
 }
@@ -107,7 +106,7 @@ pub struct OriginalDocument {
     pub media_type: String,
     /// Text of the document.
     pub text: String,
-    /// The options of its import.
+    /// Options of the import.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
 }

@@ -1,4 +1,4 @@
-//! Schemas that no derive makes, for OpenAPI: members that are open documents, and saved queries.
+//! OpenAPI schemas that can't be derived: members with open documents, and saved queries.
 
 use serde_json::json;
 use utoipa::{
@@ -11,12 +11,13 @@ use utoipa::{
 
 use crate::{Filters, MAX_QUERY_BYTES, Mode, QueryParameters};
 
-/// A Thing Description, which is an open document; the server has its schema.
+/// Returns the schema of a Thing Description, which is an open document; the server defines its
+/// schema.
 pub fn description() -> Ref {
     Ref::from_schema_name("ThingDescription")
 }
 
-/// A list of Thing Descriptions.
+/// Returns the schema of a list of Thing Descriptions.
 pub fn descriptions() -> Array {
     ArrayBuilder::new().items(description()).build()
 }

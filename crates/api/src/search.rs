@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 pub const DEFAULT_LIMIT: usize = 10;
 /// Maximum number of hits of one answer.
 pub const MAX_LIMIT: usize = 1000;
-/// Maximum of offset and limit together.
+/// Maximum sum of `offset` and `limit`.
 pub const MAX_DEPTH: usize = 10_000;
 /// Maximum length of a query text, in bytes.
 pub const MAX_QUERY_BYTES: usize = 4096;
-/// Maximum length of the text by which values of facets are looked up, in bytes.
+/// Maximum length of `facet_query`, in bytes.
 pub const MAX_FACET_QUERY_BYTES: usize = 256;
 
-/// The mode of a search for words.
+/// Search mode.
 ///
 /// ```
 /// use agentdex_api::Mode;
@@ -25,11 +25,11 @@ pub const MAX_FACET_QUERY_BYTES: usize = 256;
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SearchMode))]
 pub enum Mode {
-    /// The words alone.
+    /// By words only.
     Lexical,
-    /// The meaning alone.
+    /// By meaning only.
     Semantic,
-    /// Both; only the words if the registry has no vectors.
+    /// By words and meaning, or by words only if the registry has no vectors.
     #[default]
     Hybrid,
 }
@@ -38,7 +38,7 @@ impl Mode {
     /// All modes.
     pub const ALL: [Mode; 3] = [Mode::Lexical, Mode::Semantic, Mode::Hybrid];
 
-    /// The name of the mode.
+    /// Returns the name of the mode.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Lexical => "lexical",
@@ -47,13 +47,13 @@ impl Mode {
         }
     }
 
-    /// The mode of that name.
+    /// Returns the mode with the given name.
     pub fn from_name(name: &str) -> Option<Mode> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 }
 
-/// The key by which hits are sorted.
+/// Sort key of hits.
 ///
 /// ```
 /// use agentdex_api::SortBy;
@@ -64,16 +64,16 @@ impl Mode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SortBy {
-    /// The score, the best first; without words, the id.
+    /// Score, best first; without words, the id.
     #[default]
     Relevance,
-    /// The id.
+    /// Id.
     Id,
-    /// The title, regardless of case.
+    /// Title, regardless of case.
     Title,
-    /// The moment of registration.
+    /// Time of the registration.
     Created,
-    /// The moment of the last change.
+    /// Time of the last change.
     Modified,
 }
 
@@ -81,7 +81,7 @@ impl SortBy {
     /// All sort keys.
     pub const ALL: [SortBy; 5] = [SortBy::Relevance, SortBy::Id, SortBy::Title, SortBy::Created, SortBy::Modified];
 
-    /// The name of the key.
+    /// Returns the name of the key.
     pub fn name(self) -> &'static str {
         match self {
             SortBy::Relevance => "relevance",
@@ -92,13 +92,13 @@ impl SortBy {
         }
     }
 
-    /// The key of that name.
+    /// Returns the key with the given name.
     pub fn from_name(name: &str) -> Option<SortBy> {
         Self::ALL.into_iter().find(|key| key.name() == name)
     }
 }
 
-/// The direction of a sort.
+/// Direction of a sort.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SortOrder {
@@ -113,7 +113,7 @@ impl SortOrder {
     /// Both directions.
     pub const ALL: [SortOrder; 2] = [SortOrder::Asc, SortOrder::Desc];
 
-    /// The name of the direction.
+    /// Returns the name of the direction.
     pub fn name(self) -> &'static str {
         match self {
             SortOrder::Asc => "asc",
@@ -122,13 +122,13 @@ impl SortOrder {
     }
 }
 
-/// A field that can be counted.
+/// A field whose values can be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FacetField {
     /// Capability keys.
     Capability,
-    /// `@type`
+    /// Values of `@type`.
     Type,
     /// Tags.
     Tag,
@@ -140,9 +140,9 @@ pub enum FacetField {
     Security,
     /// Source formats.
     Format,
-    /// The states of sources.
+    /// States of tracked sources.
     Status,
-    /// The states of signatures of agent cards.
+    /// States of the signatures of agent cards.
     Signature,
 }
 
@@ -172,12 +172,12 @@ impl FacetField {
         all
     };
 
-    /// The name of the field, which is also the name of its filter.
+    /// Returns the name of the field, which is also the name of its filter.
     pub fn name(self) -> &'static str {
         FACETS[self as usize].1
     }
 
-    /// The field of that name.
+    /// Returns the field with the given name.
     pub fn from_name(name: &str) -> Option<FacetField> {
         Self::ALL.into_iter().find(|field| field.name() == name)
     }

@@ -1,9 +1,9 @@
-//! Tracked sources: URLs that agents were imported from and that are polled.
+//! Tracked sources: URLs from which agents were imported, and which the registry polls.
 
 use agentdex_td::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A URL from which an agent was imported, and which is polled. Moments are in RFC 3339.
+/// A URL from which an agent was imported, and which the registry polls. Times are in RFC 3339.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(example = json!({
@@ -22,67 +22,68 @@ use serde::{Deserialize, Serialize};
     ],
 })))]
 pub struct TrackedSource {
-    /// The Thing that the document describes; the first if there are several.
+    /// Id of the Thing described by the document, or of the first Thing if there are several.
     pub id: String,
     /// The URL of the document.
     pub source: String,
-    /// The URL after redirects, if there are any; without its query, which may contain secrets.
+    /// The URL after redirects, if there were any, without its query, which may contain secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// The name of the format of the document, such as `a2a`.
     pub format: String,
-    /// `current`, or `stale` once polls failed repeatedly.
+    /// `current`, or `stale` after repeated failures.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub status: SourceStatus,
-    /// The moment since which the source is tracked.
+    /// The time since which the source is tracked.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub tracked_since: Timestamp,
-    /// The moment of the last poll.
+    /// Time of the last poll.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub last_fetch: Timestamp,
-    /// The moment when it last served the document, or confirmed that the document is unchanged.
+    /// Time at which the source last served the document, or confirmed that it is unchanged.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub last_success: Timestamp,
-    /// The moment of the next poll.
+    /// Time of the next poll.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub next_try: Timestamp,
-    /// Number of failed polls in a row.
+    /// Number of consecutive failed polls.
     pub failures: u32,
     /// The reason why the last poll failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// Number of times in a row that the signatures of a card couldn't be checked, because keys couldn't be fetched.
+    /// Number of consecutive polls in which the signatures of a card couldn't be verified, because keys couldn't be
+    /// fetched.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unchecked: u32,
     /// The entity tag of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// The moment when the document changed, as its server wrote it.
+    /// Time of the document's last change, as sent by its server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
-    /// The versions of the document, the newest last; at most 100.
+    /// The latest versions of the document, at most 100, newest last.
     pub revisions: Vec<Revision>,
 }
 
-/// The state of a tracked source.
+/// State of a tracked source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum SourceStatus {
-    /// It serves its document, or has failed only a few times.
+    /// The source serves its document, or has failed only a few times.
     Current,
-    /// It failed repeatedly: the Thing is as the document last described it.
+    /// The source failed repeatedly. The Thing remains as described by the last document.
     Stale,
-    /// A state that only a newer registry knows.
+    /// A state introduced by a newer registry.
     #[serde(other)]
     Other,
 }
 
 impl SourceStatus {
-    /// All states that this version knows.
+    /// All states known to this version.
     pub const ALL: [SourceStatus; 2] = [SourceStatus::Current, SourceStatus::Stale];
 
-    /// The name in descriptions and filters.
+    /// Returns the name of the state in descriptions and filters.
     pub fn name(self) -> &'static str {
         match self {
             SourceStatus::Current => "current",
@@ -97,9 +98,9 @@ impl SourceStatus {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Revision {
-    /// SHA-256 of its bytes, as `sha256:` and hexadecimal digits.
+    /// SHA-256 of the document: `sha256:` and hexadecimal digits.
     pub hash: String,
-    /// The moment when it was first seen.
+    /// Time at which the version was first fetched.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub seen: Timestamp,
 }

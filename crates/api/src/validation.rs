@@ -1,4 +1,4 @@
-//! The report of a validation.
+//! The result of a validation.
 
 use agentdex_td::{Report, Version, Violation};
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Report))]
 pub struct ValidationReport {
-    /// True if nothing makes the document invalid.
+    /// True if the document is valid.
     pub valid: bool,
-    /// `1.0` or `1.1`, by the document's `@context`.
+    /// `1.0` or `1.1`, according to the `@context` of the document.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub version: Option<Version>,
-    /// Faults that make it invalid.
+    /// Faults that make the document invalid.
     pub violations: Vec<Violation>,
-    /// Warnings, and what was or would be fixed.
+    /// Warnings, and problems that were or would be fixed.
     pub warnings: Vec<Violation>,
 }
 

@@ -1,5 +1,5 @@
-//! Whole numbers in JSON documents: `10` and `10.0` are the same one, as JSON Schema has it (2020-12, section 6.1.1 of
-//! its validation part: `integer` is any number without a fraction).
+//! Whole numbers in JSON documents. `10` and `10.0` are the same number, since the `integer` type of JSON Schema is any
+//! number without a fraction (2020-12, validation, section 6.1.1).
 
 use std::fmt;
 
@@ -50,13 +50,13 @@ impl Visitor<'_> for Reader {
     }
 }
 
-/// Reads a number of things.
+/// Deserializes a count.
 pub fn count<'de, D: Deserializer<'de>>(member: D) -> Result<usize, D::Error> {
     let WholeNumber(number) = WholeNumber::deserialize(member)?;
     usize::try_from(number).map_err(|_| D::Error::custom(format!("{number} is too large")))
 }
 
-/// Reads a number that may be missing.
+/// Deserializes an optional number.
 pub fn optional<'de, D: Deserializer<'de>>(member: D) -> Result<Option<u64>, D::Error> {
     Ok(Option::<WholeNumber>::deserialize(member)?.map(|WholeNumber(number)| number))
 }

@@ -1,4 +1,4 @@
-//! The answers to writes: of one Thing, of lines of a batch, of imports.
+//! Results of writes: of single Things, lines of a batch, and imports.
 
 use agentdex_td::Violation;
 use serde::{Deserialize, Serialize, Serializer};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{Problem, access::Visibility};
 
-/// The effect of a write, or in a dry run, the effect that it would have.
+/// The effect of a write or, in a dry run, the effect that the write would have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -16,8 +16,8 @@ pub enum Effect {
     Created,
     /// The description of the Thing changed, or the format from which it was converted.
     Updated,
-    /// The description of the Thing is unchanged, but its original document was replaced, which exports in that format
-    /// return. There is no event, and the Thing keeps its entity tag.
+    /// The description of the Thing is unchanged, but its original document was replaced. Exports in that format return
+    /// the new original. There is no event, and the Thing keeps its entity tag.
     OriginalUpdated,
     /// The description of the Thing is unchanged, but a version that isn't served was stored, replaced, or removed.
     /// There is no event, and the Thing keeps its entity tag.
@@ -26,13 +26,13 @@ pub enum Effect {
     Unchanged,
     /// The Thing was removed.
     Removed,
-    /// An effect that only a newer registry knows.
+    /// An effect introduced by a newer registry.
     #[serde(other, skip_serializing)]
     Other,
 }
 
 impl Effect {
-    /// All effects that a registry of this version has.
+    /// All effects known to this version.
     pub const ALL: [Effect; 6] = [
         Effect::Created,
         Effect::Updated,
@@ -42,7 +42,7 @@ impl Effect {
         Effect::Removed,
     ];
 
-    /// The name of the effect.
+    /// Returns the name of the effect.
     pub fn as_str(self) -> &'static str {
         match self {
             Effect::Created => "created",
@@ -55,7 +55,7 @@ impl Effect {
         }
     }
 
-    /// The effect of that name.
+    /// Returns the effect with the given name.
     pub fn from_name(name: &str) -> Option<Effect> {
         Self::ALL.into_iter().find(|effect| effect.as_str() == name)
     }
@@ -71,10 +71,10 @@ impl Serialize for Effect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Version {
-    /// The version; absent if its description names none.
+    /// The version name; absent if the description has no version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// True for the version that is served when a request names none.
+    /// True for the version that is served if a request names none.
     #[serde(rename = "served")]
     pub is_served: bool,
     /// Entity tag of the version, for `If-Match` with `version`.
@@ -82,14 +82,14 @@ pub struct Version {
     /// The format from which the version was converted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// The id of the Thing of the document that declares it as a part.
+    /// Id of the document's Thing, if the version declares this Thing as a part of a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
-    /// The visibility of this version, if fewer callers can see it than the Thing; only for callers who may
-    /// change the Thing.
+    /// Visibility of the version, if it is visible to fewer callers than the Thing; only for callers who may change the
+    /// Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Visibility>,
-    /// False if the version belongs to a former owner: the caller can remove it, but not read it.
+    /// False if the version belongs to a former owner, so that the caller can remove but not read it.
     #[serde(default = "is_readable", rename = "readable", skip_serializing_if = "is_true")]
     pub is_readable: bool,
 }
@@ -108,11 +108,11 @@ fn is_true(is_readable: &bool) -> bool {
 pub struct Created {
     /// The id of the Thing.
     pub id: String,
-    /// Fixes and warnings.
+    /// Applied fixes, and other warnings.
     pub warnings: Vec<Violation>,
 }
 
-/// The effect of a dry run, or of a removal with a request for its effect.
+/// The effect of a dry run or, if the request asks for it, of a removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -123,11 +123,11 @@ pub struct DryRun {
     pub effect: Effect,
     /// The id of the Thing.
     pub id: String,
-    /// Fixes and warnings.
+    /// Applied fixes, and other warnings.
     pub warnings: Vec<Violation>,
 }
 
-/// The result of one line of a batch.
+/// The result for a line of a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -135,24 +135,24 @@ pub struct BatchResult {
     /// True in a dry run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// The effect of the line, or in a dry run, the effect that it would have.
+    /// The effect of the line or, in a dry run, the effect that it would have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub effect: Option<Effect>,
     /// The entity tag of the Thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// The id of the Thing, if the line has one.
+    /// Id of the Thing, if the line contains one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The number of the line, from 1.
+    /// Number of the line, counted from 1.
     pub line: u64,
-    /// The reason why it was not written.
+    /// The reason why the line was not written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
-    /// The status of the line: 201, 204 (200 in a dry run) or that of a problem.
+    /// Status of the line: 201, 204 (200 in a dry run), or the status of a problem.
     pub status: u16,
-    /// Fixes and warnings; absent if there is a problem.
+    /// Applied fixes, and other warnings; absent if there is a problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<Violation>>,
 }
@@ -167,24 +167,23 @@ pub struct Imported {
     /// True in a dry run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// The ids of all Things of the document; its own first.
+    /// The ids of all Things of the document. The Thing of the document itself comes first.
     pub ids: Vec<String>,
-    /// The ids of Things whose description is unchanged, but whose original document, which exports return, was
-    /// replaced. This causes no event.
+    /// The ids of Things whose description is unchanged, but whose original document was replaced. Exports return the
+    /// new original. There is no event.
     pub original_updated: Vec<String>,
-    /// The ids of parts that an earlier version of the document had, and this one doesn't. They are
-    /// removed.
+    /// The ids of removed parts, which only an earlier version of the document contained.
     pub removed: Vec<String>,
-    /// The descriptions as they would be stored, in a dry run.
+    /// In a dry run, the descriptions that would be stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schema(schema_with = crate::schema::descriptions))]
     pub things: Vec<Value>,
-    /// The ids of Things that existed and changed.
+    /// The ids of existing Things that changed.
     pub updated: Vec<String>,
-    /// The ids of Things whose description is unchanged, but of which a version that isn't served was stored or
+    /// The ids of Things whose description is unchanged, but for which a version that isn't served was stored or
     /// replaced.
     #[serde(default)]
     pub versions_updated: Vec<String>,
-    /// Warnings about the document, and parts of it that were lost; pointers are into the document.
+    /// Warnings about the document, and parts that were lost; pointers refer to the document.
     pub warnings: Vec<Violation>,
 }

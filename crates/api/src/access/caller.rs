@@ -15,7 +15,7 @@ pub struct Principal {
     /// The credential that authenticates the caller: the id of an API key, `certificate:` with the SHA-256 of a
     /// certificate, or `token:` with the issuer and subject of a token.
     pub key: String,
-    /// The moment when the credential expires; none if it is valid until it is revoked.
+    /// The time at which the credential expires, or `None` if it is valid until it is revoked.
     pub expires: Option<Timestamp>,
 }
 
@@ -33,9 +33,9 @@ pub enum Caller {
 /// The reason why a credential was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unauthenticated {
-    /// It isn't valid; a sentence about the reason.
+    /// The credential isn't valid. Contains the reason, as a sentence.
     Invalid(String),
-    /// The keys to check it with are currently unavailable; the reason.
+    /// The credential can't be verified at the moment, since the required keys are unavailable. Contains the reason.
     Unavailable(String),
 }
 
@@ -48,7 +48,7 @@ impl Caller {
         }
     }
 
-    /// The authenticated caller, if it is one.
+    /// Returns the principal, or `None` for a caller without credentials.
     pub fn principal(&self) -> Option<&Arc<Principal>> {
         match self {
             Caller::Principal(principal) => Some(principal),

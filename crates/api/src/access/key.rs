@@ -1,4 +1,4 @@
-//! API keys: `adx_<id>_<secret>`. The id is looked up; of the secret only the SHA-256 is stored.
+//! API keys: `adx_<id>_<secret>`. A key is found by its id; only the SHA-256 of the secret is stored.
 
 use std::fmt;
 
@@ -25,45 +25,45 @@ const SECRET_DIGITS: usize = 64;
     schema(example = json!({"role": "register", "owner": "weather-team", "ttl": 7776000}))
 )]
 pub struct NewKey {
-    /// The role of its holder.
+    /// The role granted by the key.
     pub role: Role,
-    /// Owner whose rights the key gives: ASCII characters without spaces.
+    /// Owner on whose behalf the key acts: ASCII characters without spaces.
     #[cfg_attr(
         feature = "schema",
         schema(value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$")
     )]
     pub owner: Owner,
-    /// For how many seconds it is valid; absent: until it is revoked.
+    /// Number of seconds for which the key is valid; if absent, it is valid until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_number::optional")]
     #[cfg_attr(feature = "schema", schema(nullable = false, maximum = 9007199254740991_u64))]
     pub ttl: Option<u64>,
 }
 
-/// A key as listed: everything but its secret.
+/// An API key as listed, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApiKey {
-    /// Id of the key, needed to revoke it.
+    /// Id of the key, by which it can be revoked.
     pub id: String,
-    /// The role of its holder.
+    /// The role granted by the key.
     pub role: Role,
-    /// Owner whose rights the key gives.
+    /// Owner on whose behalf the key acts.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub owner: Owner,
-    /// When it was created.
+    /// The time at which the key was created.
     #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
     pub created: Timestamp,
-    /// When it expires.
+    /// The time at which the key expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
     pub expires: Option<Timestamp>,
-    /// When it was last used, to the minute.
+    /// The time at which the key was last used, to the minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, format = DateTime, nullable = false))]
     pub last_used: Option<Timestamp>,
-    /// True if it is revoked, and no longer valid, but the revocation isn't stored yet because the disk is
-    /// full; storing it is retried.
+    /// True if the key was revoked, but the revocation isn't stored yet because the disk is full. The key is already
+    /// rejected, and storing the revocation is retried.
     #[serde(default, rename = "revoking", skip_serializing_if = "std::ops::Not::not")]
     pub is_revoking: bool,
 }
@@ -73,10 +73,10 @@ pub struct ApiKey {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CreatedKey {
-    /// The key as it is listed.
+    /// The key as listed.
     #[serde(flatten)]
     pub listed: ApiKey,
-    /// The text that its holder sends as a credential: `adx_`, the id, `_` and the secret.
+    /// The credential to be sent by the holder of the key: `adx_`, the id, `_`, and the secret.
     pub key: String,
 }
 
@@ -87,7 +87,7 @@ impl fmt::Debug for CreatedKey {
 }
 
 impl ApiKey {
-    /// True if it is valid at a moment.
+    /// True if the key is valid at the given time.
     pub fn is_valid_at(&self, now: Timestamp) -> bool {
         self.expires.is_none_or(|expires| now < expires)
     }
@@ -99,7 +99,7 @@ impl ApiKey {
 pub struct Secret(String);
 
 impl Secret {
-    /// True if it is the secret of the token. Takes the same time wherever the two differ.
+    /// True if this is the hash of the token's secret. Compares in constant time.
     pub fn matches(&self, token: &Token<'_>) -> bool {
         let given = token.secret();
         let differing =
@@ -114,7 +114,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The parts of a key as its holder has it.
+/// A parsed API key, as sent by its holder.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Token<'a> {
     /// The id of the key.
@@ -123,7 +123,7 @@ pub struct Token<'a> {
 }
 
 impl<'a> Token<'a> {
-    /// Splits a key into its parts; none if it isn't a well-formed key.
+    /// Parses a key. Returns `None` if it isn't well-formed.
     ///
     /// ```
     /// use agentdex_api::access::Token;
@@ -140,14 +140,14 @@ impl<'a> Token<'a> {
         (is_token && is_hexadecimal(secret)).then_some(Token { id, secret })
     }
 
-    /// Writes a key from 38 random bytes, as its holder gets it.
+    /// Creates the text of a key from 38 random bytes.
     pub fn from_random(random: &[u8; (ID_DIGITS + SECRET_DIGITS) / 2]) -> String {
         let digits = HEXLOWER.encode(random);
         let (id, secret) = digits.split_at(ID_DIGITS);
         format!("{PREFIX}{id}_{secret}")
     }
 
-    /// The part of the key that is stored.
+    /// Returns the hash of the secret, which is the part that is stored.
     pub fn secret(&self) -> Secret {
         Secret(HEXLOWER.encode(digest(&SHA256, self.secret.as_bytes()).as_ref()))
     }

@@ -1,7 +1,7 @@
-//! Access control: roles, principals, API keys, owners and visibility of Things, and the decisions whether a caller may
-//! do or see something.
+//! Access control: roles, principals, API keys, owners and visibility of Things, and decisions about the permissions of
+//! callers.
 //!
-//! Pure: the registry stores keys, and its listeners authenticate callers.
+//! This module performs no I/O: the registry stores the keys, and its listeners authenticate callers.
 
 mod caller;
 mod key;

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 /// The longest name in bytes.
 const MAX_BYTES: usize = 128;
 
-/// The name as which principals act: of a team, a service, or a person. Several API keys can have the same
-/// owner.
+/// The name of an owner: a team, a service, or a person. Principals act on behalf of an owner, and several API keys can
+/// have the same owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = OwnerName, value_type = String, min_length = 1, max_length = 128, pattern = "^[!-~]{1,128}$"))]
 pub struct Owner(String);
 
 impl Owner {
-    /// The name as text.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

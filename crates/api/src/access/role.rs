@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The role of a principal. Each role includes the permissions of those before it.
+/// The role of a principal. Each role includes the permissions of the roles before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -18,7 +18,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// All roles, the one with the fewest permissions first.
+    /// All roles, in ascending order of permissions.
     pub const ALL: [Role; 3] = [Role::Read, Role::Register, Role::Admin];
 
     /// Returns the name of the role.

@@ -1,11 +1,11 @@
-//! The roles of callers whom another authority has authenticated: by a client certificate, or by a token.
+//! Roles of callers who were authenticated by another authority, with a client certificate or a token.
 
 use std::str::FromStr;
 
 use super::Role;
 
-/// Roles by name. An entry is `ROLE` for everyone, or `NAME=ROLE` for those with that name; the highest role counts.
-/// Without entries, everyone has the role `read`.
+/// Mapping from names to roles. The entry `ROLE` applies to everyone, and `NAME=ROLE` to callers with that name. If
+/// several entries apply to a caller, the highest role counts. Without entries, everyone has the role `read`.
 ///
 /// ```
 /// use agentdex_api::access::{Role, RoleMapping};
@@ -29,15 +29,15 @@ impl Default for RoleMapping {
 }
 
 impl RoleMapping {
-    /// Roles by their own names: those with the name `admin` have the role `admin`.
+    /// Creates a mapping from the names of roles to these roles: the name `admin` grants the role `admin`.
     pub fn by_role_name() -> RoleMapping {
         RoleMapping { everybody: None, named: Role::ALL.map(|role| (role.as_str().to_owned(), role)).into() }
     }
 
-    /// Reads entries.
+    /// Parses entries.
     ///
     /// # Errors
-    /// The fault of the first that isn't one.
+    /// The first invalid entry, with the reason.
     pub fn parse<T: AsRef<str>>(entries: impl IntoIterator<Item = T>) -> Result<RoleMapping, String> {
         let mut mapping = RoleMapping { everybody: None, named: Vec::new() };
         for entry in entries {
@@ -51,13 +51,13 @@ impl RoleMapping {
         Ok(if mapping.is_empty() { RoleMapping::default() } else { mapping })
     }
 
-    /// The role of a caller with these names; none if no entry applies.
+    /// Returns the role of a caller with these names, or `None` if no entry applies.
     pub fn role_of<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Option<Role> {
         let of_name = |name: &str| self.named.iter().filter(|(known, _)| known == name).map(|(_, role)| *role).max();
         names.into_iter().filter_map(of_name).max().max(self.everybody)
     }
 
-    /// The names that give a role.
+    /// Returns the names that grant a role.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.named.iter().map(|(name, _)| name.as_str())
     }

@@ -1,15 +1,15 @@
-//! The decision whether a caller may do something.
+//! The decision whether a caller may perform an action.
 
 use super::{Caller, Role};
 
 /// The role that an action requires, and whether the action changes anything. Higher roles include lower ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// No role at all.
+    /// No role is required.
     Nothing,
-    /// This role; the action changes nothing.
+    /// The action requires this role, and changes nothing.
     Read(Role),
-    /// This role; the action changes something, so a read-only server refuses it.
+    /// The action requires this role, and changes something, so a read-only server refuses it.
     Write(Role),
 }
 
@@ -20,7 +20,7 @@ pub struct Rules {
     pub authentication: bool,
     /// True if callers without credentials have the role `read`.
     pub public_read: bool,
-    /// True if nobody can change anything: agents, queries, namespaces, keys.
+    /// True if no caller can change anything: agents, queries, namespaces, or keys.
     pub read_only: bool,
 }
 
@@ -48,7 +48,7 @@ impl Rules {
     /// ```
     ///
     /// # Errors
-    /// The reason why it may not.
+    /// The reason why the action is refused.
     pub fn decide(&self, caller: &Caller, need: Need) -> Result<(), Refusal> {
         let (needed, writes) = match need {
             Need::Nothing => return Ok(()),
@@ -65,7 +65,7 @@ impl Rules {
         if self.read_only && writes { Err(Refusal::ReadOnly) } else { Ok(()) }
     }
 
-    /// The caller of requests without credentials.
+    /// Returns the caller of requests without credentials.
     pub fn without_credentials(&self) -> Caller {
         if self.authentication { Caller::Anonymous } else { Caller::Trusted }
     }

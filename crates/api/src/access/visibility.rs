@@ -10,22 +10,22 @@ use crate::Seq;
 /// The longest name of a namespace in bytes.
 const MAX_BYTES: usize = 128;
 
-/// The callers who can see a Thing, in addition to its owner and admins.
+/// Visibility of a Thing, which can always be seen by its owner and by admins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum Visibility {
-    /// Everyone with the role `read`.
+    /// Visible to everyone with the role `read`.
     #[default]
     Public,
-    /// The members of its namespace.
+    /// Visible to the members of its namespace.
     Namespace,
-    /// Nobody else.
+    /// Visible only to its owner and admins.
     Private,
 }
 
 impl Visibility {
-    /// All values, the widest first.
+    /// All values, the widest visibility first.
     pub const ALL: [Visibility; 3] = [Visibility::Public, Visibility::Namespace, Visibility::Private];
 
     /// Returns the name of the visibility.
@@ -53,19 +53,19 @@ impl fmt::Display for Visibility {
     }
 }
 
-/// The name of a namespace: Things that several owners share.
+/// The name of a namespace, a group of Things shared by several owners.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Namespace(String);
 
 impl Namespace {
-    /// The name as text.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// True if it is a domain name, such as `example.org`, which only the owner of the domain can
-    /// claim.
+    /// True if the namespace is named after a domain, such as `example.org`, and can only be claimed by the owner of
+    /// that domain.
     pub fn is_domain(&self) -> bool {
         self.0.contains('.')
     }
@@ -108,14 +108,14 @@ impl fmt::Display for Namespace {
     }
 }
 
-/// The number of a namespace in its store. Numbers are never reused: if a namespace was given up and its name is
-/// claimed again, the new namespace has another number, so that its members don't see what is in the old one.
+/// The number of a namespace in its store. Numbers are never reused: if a namespace is given up and its name is claimed
+/// again, the new namespace has another number, so its members can't see the Things in the former namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NamespaceNumber(pub u64);
 
 impl NamespaceNumber {
-    /// The number for names that nobody has claimed. No namespace has it, so it has no members.
+    /// The number of names that aren't claimed. No namespace has this number, so it has no members.
     pub const UNCLAIMED: NamespaceNumber = NamespaceNumber(0);
 }
 
@@ -135,7 +135,7 @@ pub struct Access {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub namespace: Option<Namespace>,
-    /// The number of that namespace, which decides who sees the Thing. It isn't sent to clients.
+    /// The number of the namespace, which determines who can see the Thing. It isn't sent to clients.
     #[serde(skip)]
     pub number: Option<NamespaceNumber>,
 }
@@ -146,13 +146,12 @@ impl Access {
         *self == Access::default()
     }
 
-    /// True if everyone with the role `read` sees the Thing.
+    /// True if the Thing is visible to everyone with the role `read`.
     pub fn is_public(&self) -> bool {
         self.visibility == Visibility::Public
     }
 
-    /// True if a caller may change and remove the Thing. Only admins may change a Thing without an
-    /// owner.
+    /// True if the caller may change and remove the Thing. A Thing without an owner can only be changed by admins.
     pub fn lets_change(&self, caller: &Caller) -> bool {
         match caller {
             Caller::Trusted => true,
@@ -164,8 +163,7 @@ impl Access {
     }
 }
 
-/// A change of the access to a Thing. Absent members stay as they are, or have the default for a
-/// new Thing.
+/// A change of the access to a Thing. Absent members keep their current values, or get the default of a new Thing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(
@@ -174,7 +172,7 @@ impl Access {
     schema(example = json!({"visibility": "namespace", "namespace": "weather"}))
 )]
 pub struct AccessRequest {
-    /// The new owner; for admins.
+    /// The new owner. Only admins can change the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -191,11 +189,11 @@ pub struct AccessRequest {
         schema(value_type = Option<String>, min_length = 1, max_length = 128, pattern = "^[a-z0-9]+([.-][a-z0-9]+)*$")
     )]
     pub namespace: Option<Option<Namespace>>,
-    /// The number of that namespace, which the registry fills in.
+    /// The number of the new namespace, filled in by the registry.
     #[serde(skip)]
     pub number: Option<NamespaceNumber>,
-    /// True to also give this access to the versions that aren't served, and to original documents of edited Things.
-    /// It is the query parameter `versions=all`.
+    /// True to change the access to the versions that aren't served, and to the originals of edited Things, as well
+    /// (query parameter `versions=all`).
     #[serde(skip)]
     pub all_versions: bool,
 }
@@ -217,20 +215,20 @@ impl AccessRequest {
     }
 }
 
-/// The Things that a caller sees in addition to public ones. Callers who see everything have
-/// none.
+/// The Things visible to a caller in addition to public Things. Callers who see everything have no grants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Grants {
     /// The owner whose Things the caller sees.
     pub owner: Option<Owner>,
-    /// Namespaces of the caller, each with the log position at which its membership began.
+    /// Namespaces of which the caller is a member, each with the log position at which the membership began.
     pub member_since: BTreeMap<NamespaceNumber, Seq>,
-    /// Former memberships of the caller in namespaces: from one log position until before another.
+    /// Former memberships of the caller in namespaces, each with its first log position and the first position after
+    /// it.
     pub formerly: BTreeMap<NamespaceNumber, Vec<(Seq, Seq)>>,
 }
 
 impl Grants {
-    /// True if the caller sees Things with this access.
+    /// True if Things with this access are visible to the caller.
     pub fn see(&self, access: &Access) -> bool {
         match access.visibility {
             Visibility::Public => true,
@@ -239,17 +237,17 @@ impl Grants {
         }
     }
 
-    /// True if the caller owns Things with this access.
+    /// True if Things with this access belong to the caller.
     pub fn own(&self, access: &Access) -> bool {
         self.owner.is_some() && self.owner == access.owner
     }
 
-    /// True if it is or was a member of a namespace.
+    /// True if the caller is or was a member of a namespace.
     pub fn has_namespaces(&self) -> bool {
         !self.member_since.is_empty() || !self.formerly.is_empty()
     }
 
-    /// The position since which the caller is a member of the namespace of Things with this access.
+    /// Returns the log position at which the caller became a member of the namespace of Things with this access.
     pub fn since(&self, access: &Access) -> Option<Seq> {
         access.number.and_then(|number| self.member_since.get(&number).copied())
     }
