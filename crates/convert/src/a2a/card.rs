@@ -1,4 +1,4 @@
-//! An agent card that was read.
+//! `Card`: a parsed agent card.
 
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ use crate::{
     td::{Violation, internal::Path},
 };
 
-/// An agent card: its bytes, and its members in the form of a 1.0 card, with fixes.
+/// A parsed agent card: its bytes, and its members in the form of a version 1.0 card, with fixes.
 #[derive(Debug, Clone)]
 pub struct Card {
     bytes: Vec<u8>,
@@ -31,7 +31,7 @@ pub struct Card {
 }
 
 impl Card {
-    /// Reads a card of any version.
+    /// Parses a card of any version.
     ///
     /// ```
     /// use agentdex_convert::a2a::{Card, Generation};
@@ -47,8 +47,9 @@ impl Card {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no card, with a diagnosis; and
-    /// those of [`Document::parse`](crate::td::Document::parse): 1 MiB and 64 levels of nesting are the limits.
+    /// [`Error::InvalidSource`](crate::Error::InvalidSource) with a diagnosis if the document is not an agent card;
+    /// otherwise the errors of [`Document::parse`](crate::td::Document::parse), whose limits are 1 MiB and 64 levels of
+    /// nesting.
     pub fn parse(json: &[u8]) -> Result<Card> {
         let RedactedJson { bytes, value, numbers, warnings } = RedactedJson::parse(json, &CardMarks)?;
         let Value::Object(members) = value else {
@@ -91,17 +92,17 @@ impl Card {
         Ok(Card { bytes, members, generation, listed, warnings })
     }
 
-    /// Its generation, according to its shape.
+    /// Returns the generation of the card, judged by its structure.
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// Returns the warnings of reading the card; pointers are into the card.
+    /// Returns warnings from parsing the card. Pointers refer to the card.
     pub fn warnings(&self) -> &[Violation] {
         &self.warnings
     }
 
-    /// The original card without its secrets.
+    /// Returns the original card without its secrets.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -1,7 +1,8 @@
-//! A security scheme of a card as a security definition of a TD.
+//! Conversion of a card's security schemes to security definitions of a TD.
 //!
-//! Members without a place there keep their names with our prefix, those of a flow in `a2a:flow`. A
-//! scheme that a definition can't say even so is `auto`, and in `a2a:declared` as the card has it.
+//! Members without a counterpart keep their names with the prefix `a2a:`; those of an OAuth 2.0
+//! flow are in `a2a:flow`. A scheme that can't be expressed as a definition at all becomes `auto`,
+//! with the original scheme in `a2a:declared`.
 
 use serde_json::{Map, Value};
 

@@ -1,10 +1,10 @@
-//! Thing Descriptions as agent cards.
+//! Conversion of Thing Descriptions to agent cards.
 //!
-//! A Thing that is what a card was turned into has that card beside it, which is exported byte for byte. Here a
-//! card is made of what the TD says: capabilities and actions are skills, forms with the subprotocol `a2a` are
-//! interfaces, members with the prefix `a2a:` are what a TD has no words for. A Thing that has only HTTP forms
-//! becomes a card of 1.0 with the binding [`FORMS_BINDING`](super::FORMS_BINDING) and an extension that lists
-//! the forms. What a card can't say without being wrong is an error.
+//! A Thing that was imported from a card has the original card, which is exported unchanged. For all other Things, a
+//! card is generated from the TD: capabilities and actions become skills, forms with the subprotocol `a2a` become
+//! interfaces, and members with the prefix `a2a:` become members of the card that a TD can't express. A Thing with only
+//! HTTP forms becomes a version 1.0 card with the binding [`FORMS_BINDING`](super::FORMS_BINDING) and an extension that
+//! lists the forms. If a card would have to make a wrong statement, the export fails.
 
 use std::collections::{HashMap, HashSet};
 
@@ -45,8 +45,8 @@ type Object = Map<String, Value>;
 /// ```
 ///
 /// # Errors
-/// [`Error::NotExpressible`](crate::Error::NotExpressible) says what has no form in a card of that
-/// generation.
+/// [`Error::NotExpressible`](crate::Error::NotExpressible) if the Thing has content that a card of that generation
+/// requires but can't express, or lacks required content.
 pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     let members =
         thing.as_object().ok_or_else(|| not_expressible("a Thing Description must be a JSON object".into()))?;

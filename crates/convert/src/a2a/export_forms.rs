@@ -1,4 +1,4 @@
-//! Turns the forms of a Thing into interfaces of a card.
+//! Conversion of a Thing's forms to interfaces of a card.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,4 +1,4 @@
-//! The security definitions of a Thing as schemes of an agent card.
+//! Conversion of a Thing's security definitions to security schemes of an agent card.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,11 +1,12 @@
-//! Turns the security of a Thing into the requirements of an agent card and its skills.
+//! Conversion of a Thing's security to the requirements of an agent card and its skills.
 //!
-//! A form says what it requires, or the Thing does for it. What all say is the card's, what an action
-//! says differently its skill's. That something is required and it isn't known what (`auto`) is left
-//! out beside what is known; a card must never be more open than its Thing.
+//! Each form has its own security requirements, or else those of the Thing. Requirements shared by all forms become the
+//! requirements of the card, and different requirements of an action become those of its skill. The scheme `auto` (some
+//! security, but it is unknown which) is omitted if there are other schemes. A card must never be less restrictive than
+//! its Thing.
 //!
-//! Anybody may ask for a card, and combinations of combinations are soon more than anybody reads: what a
-//! Thing requires is expanded once for all forms that say the same, and only as far as [`MOST_WORK`].
+//! Any caller can request a card, and combinations of combinations grow quickly. Therefore the requirements are
+//! expanded only once for all forms that share them, and only up to [`MOST_WORK`].
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! Forms: how a method of the protocol is called at each interface.
+//! Forms for the methods of the protocol at each interface.
 
 use serde_json::{Map, Value, json};
 

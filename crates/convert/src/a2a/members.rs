@@ -1,4 +1,4 @@
-//! The members of a card, of both generations.
+//! Tables of the members of a card, for both generations.
 
 use super::Generation;
 use crate::shape::{Expected, Member};

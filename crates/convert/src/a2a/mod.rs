@@ -1,17 +1,17 @@
-//! A2A agent cards, v0.2.0 to v1.0: read as one card of 1.0, turned into a Thing Description, and back.
+//! A2A agent cards from v0.2.0 to v1.0: parsed as version 1.0 cards, and converted to Thing Descriptions and back.
 //!
-//! - **Read** ([`Card::parse`]): the shape decides the generation (`members` has those of each).
-//!   What is odd is fixed where one meaning is left, and reported in any case; what is not a card is
-//!   refused with what it looks like (`diagnosis`). Secrets are taken out first (`redaction`). Then it is brought
-//!   to the shape of 1.0 (`normalization`), the only one that the rest knows.
-//! - **To a Thing** ([`Card::to_thing`]): skills become capabilities and actions, interfaces become
-//!   their forms, schemes and requirements become security definitions and combinations of them.
-//! - **Back** ([`from_thing`]): a card of 1.0 of what the Thing says.
-//! - **For readers of a generation** ([`Card::as_version`]): the card as it was written, byte for byte, or in the
-//!   words of the other (`rendition`).
+//! - **Parsing** ([`Card::parse`]): the structure determines the generation (`members` lists the members of each).
+//!   Deviations with a single possible meaning are fixed, and all deviations are reported. Other documents are refused
+//!   with a diagnosis of what they resemble (`diagnosis`). Secrets are removed first (`redaction`). The card is then
+//!   converted to the structure of version 1.0 (`normalization`), on which all other code is based.
+//! - **Conversion to a Thing** ([`Card::to_thing`]): skills become capabilities and actions, interfaces become the
+//!   forms of these actions, and security schemes and requirements become security definitions and their combinations.
+//! - **Conversion to a card** ([`from_thing`]): a version 1.0 card is generated from the content of the Thing.
+//! - **Conversion between versions** ([`Card::as_version`]): returns the original card unchanged, or its conversion to
+//!   the other generation (`rendition`).
 //!
-//! In the description, a member of the card that has no place in a TD keeps its name and value with
-//! the prefix `a2a:`. The terms that are ours:
+//! In the description, a member of the card without a counterpart in a TD keeps its name and value with the prefix
+//! `a2a:`. Terms defined by agentdex:
 //!
 //! | term | where | what |
 //! |---|---|---|
@@ -26,10 +26,11 @@
 //! | `a2a:undeclared` | security | what a card requires by a name that it doesn't declare |
 //! | `a2a:siblings` | security | members beside the object that a scheme of 1.0 is in |
 //!
-//! A card is exported byte for byte until its description is edited; from then on with what was edited, and without its
-//! signatures ([`Export::with_edits`](crate::Export::with_edits)). A card of version 0.3 has the protocol version of the agent in
-//! `protocolVersion`: for an agent that speaks only 1.0 that is 1.0, and clients of 0.3 refuse it. Agents without a card
-//! get one if they have a form for A2A or, in 1.0, for HTTP; where a card would have to be invented, that is an error.
+//! A card is exported unchanged until its description is edited. After that, the export contains the edits but no
+//! signatures ([`Export::with_edits`](crate::Export::with_edits)). A version 0.3 card declares the protocol version of
+//! the agent in `protocolVersion`. For an agent that supports only version 1.0, that is 1.0, and clients of version 0.3
+//! refuse the card. For Things without a card, one is generated if they have a form for A2A or, with version 1.0, for
+//! HTTP. If required content of the card would have to be invented, the export fails.
 
 mod card;
 mod definition;
@@ -62,33 +63,32 @@ pub use self::{card::Card, export::from_thing};
 pub(super) use self::{format::FORMAT, forms::message_form};
 use crate::{Error, td::Report, td::Violation};
 
-/// The namespace of the prefix `a2a` in descriptions.
+/// Namespace of the prefix `a2a` in descriptions.
 pub const A2A_NAMESPACE: &str = "urn:agentdex:a2a:";
 
-/// The JSON-LD context that defines its terms, for programs that expand descriptions: they add it to the
-/// context of W3C WoT. Nothing here does, and descriptions only name the namespace: the context of a
-/// Thing Description is a map of texts (TD 1.1, section 5.3.1.1).
+/// JSON-LD context that defines the terms with the prefix `a2a`. Programs that expand descriptions add it to the W3C
+/// WoT context. agentdex itself doesn't use it, and descriptions only declare the namespace, since the context of a
+/// Thing Description is a map of strings (TD 1.1, section 5.3.1.1).
 pub const A2A_CONTEXT: &str = agentdex_td::contexts::A2A;
 
-/// The binding of interfaces that aren't A2A, but plain HTTP requests: those of the forms in the
-/// extension with the same URI.
+/// Binding of interfaces that don't use A2A but plain HTTP requests, as described by the forms in the extension with
+/// the same URI.
 pub const FORMS_BINDING: &str = "urn:agentdex:a2a:td-forms";
 
-/// The extension of a card that was created from a Thing: its parameter `id` is the id of the
-/// Thing.
+/// Extension of cards that were generated from Things. Its parameter `id` is the id of the Thing.
 pub const THING_EXTENSION: &str = "urn:agentdex:a2a:thing";
 
-/// The generations of agent cards, which differ in their shape.
+/// Generation of an agent card, which determines its structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Generation {
-    /// v0.2.0 to v0.3.0
+    /// v0.2.0 to v0.3.0.
     V0,
-    /// v1.0
+    /// v1.0.
     V1,
 }
 
 impl Generation {
-    /// The version that represents it.
+    /// Returns the version that stands for the generation.
     pub fn name(self) -> &'static str {
         match self {
             Generation::V0 => "0.3",

@@ -1,7 +1,8 @@
-//! Cards as they are written, brought to the one shape that everything else works on: that of 1.0.
+//! Conversion of cards of any generation to the structure of version 1.0, on which all other code is based.
 //!
-//! It may have more than 1.0 allows: several flows in a scheme, members that only 0.x has room for. A card of
-//! 1.0 that is written for readers of 0.3 too keeps what it says to them (`url`, `security`, …) beside.
+//! The result may contain more than version 1.0 allows: several flows in a scheme, and members that only version 0.x
+//! defines. A version 1.0 card that also addresses clients of version 0.3 keeps the members for them (`url`,
+//! `security`, …).
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! Secrets that the specification of agent cards defines: `authentication.credentials` of 0.x. The names of scopes and
-//! the parts of signatures are not secret, whatever they are called.
+//! Secrets defined by the specification of agent cards: `authentication.credentials` of version 0.x. Names of scopes
+//! and parts of signatures are never secrets, whatever their names suggest.
 
 use crate::redaction::{Mark, Marks, Place};
 

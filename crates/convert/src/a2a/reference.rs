@@ -1,4 +1,4 @@
-//! URLs in cards: which of them may become the `href` of a form or link.
+//! Checks on URLs in cards that may become the `href` of a form or link.
 
 use fluent_uri::{Iri, IriRef};
 

@@ -1,11 +1,11 @@
-//! Cards as readers of a generation know them.
+//! Conversion of cards to another generation.
 //!
-//! Members that both know are spelled for it, members that no table knows go along. What only one of
-//! them can say is left out or, where a reader of the other ignores it, stays; each is a warning.
-//! An agent that speaks 0.3 still does after its card was converted, so its interfaces keep their
-//! version. A card that is written for readers of both has its other half already.
+//! Members known to both generations are converted, and unknown members are kept. Members specific to one generation
+//! are omitted or, if clients of the other generation ignore them, kept; each case causes a warning. The agent itself
+//! doesn't change, so interfaces keep their protocol version. A card that addresses clients of both generations already
+//! contains the members of both.
 //!
-//! A signature is of the card as it was signed, so that a converted card has none.
+//! A signature applies only to the original card, so a converted card has no signatures.
 
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ use crate::{
 type Object = Map<String, Value>;
 
 impl Card {
-    /// The card in the shape of a generation: the card itself, byte for byte, if it has that shape.
+    /// Converts the card to a generation. If the card already has that generation, returns it byte for byte.
     pub fn as_version(&self, generation: Generation) -> Rendition {
         if generation == self.generation() {
             return Rendition { bytes: self.bytes().to_vec(), warnings: Vec::new() };

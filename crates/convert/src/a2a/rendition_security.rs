@@ -1,8 +1,8 @@
-//! Security schemes and requirements of a card as readers of a generation know them.
+//! Conversion of a card's security schemes and requirements to another generation.
 //!
-//! Of several OAuth 2.0 flows in one scheme each becomes a scheme in 1.0, and the requirements name them
-//! as alternatives. What 0.3 has no words for is left out there, with the alternatives that need it; if
-//! none is left they stay, as the card would be open without.
+//! For version 1.0, each OAuth 2.0 flow of a scheme becomes a separate scheme, and the requirements list them as
+//! alternatives. For version 0.3, schemes that it doesn't define are omitted, as are the alternatives that require
+//! them. If no alternative would remain, all are kept, since the card would otherwise require no security.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,7 @@
-//! Security requirements: alternatives of schemes that are needed together.
+//! Security requirements: a list of alternatives, each with schemes that are required together.
 //!
-//! 0.x writes `[{"a": [scopes], "b": []}, {"c": []}]`, 1.0 `[{"schemes": {"a": {"list": [scopes]}}}]`.
+//! Version 0.x has the form `[{"a": [scopes], "b": []}, {"c": []}]`, version 1.0 `[{"schemes": {"a": {"list":
+//! [scopes]}}}]`.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! The resources of HTTP+JSON: each method of the protocol has one, below the URL of the interface and
-//! its tenant.
+//! Resources of the HTTP+JSON binding: each method of the protocol has a path below the URL of the interface and its
+//! tenant.
 
 use std::borrow::Cow;
 

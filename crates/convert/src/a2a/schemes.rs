@@ -1,7 +1,7 @@
-//! Security schemes in the spellings of both generations.
+//! Structure of security schemes in both generations.
 //!
-//! 0.x has one object with a `type`; 1.0 puts the members into an object under the name of the kind,
-//! and calls the place of an API key `location`.
+//! Version 0.x has a single object with a `type`. Version 1.0 wraps the members in an object named after the kind of
+//! scheme, and calls the location of an API key `location`.
 
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
-//! Security schemes and requirements of a card as the security definitions of a TD.
+//! Conversion of a card's security schemes and requirements to security definitions of a TD.
 //!
-//! Each scheme is a definition of its own name; one with several OAuth 2.0 flows is the `combo` that
-//! offers a definition for each. Schemes that are needed together are a `combo` with `allOf`,
-//! alternatives one with `oneOf`, an alternative without schemes is `nosec`.
+//! Each scheme becomes a definition with the same name. A scheme with several OAuth 2.0 flows becomes a `combo` of a
+//! definition for each flow. Schemes that are required together become a `combo` with `allOf`, alternatives a `combo`
+//! with `oneOf`, and an alternative without schemes `nosec`.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! By what agent cards are known.
+//! Detection of agent cards by their members.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! The skills of a card as capabilities and actions of its Thing, and what its streams tell as an event.
+//! Conversion of a card's skills to capabilities and actions, and of its streams to an event.
 
 use std::collections::HashSet;
 

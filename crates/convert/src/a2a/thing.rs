@@ -1,4 +1,4 @@
-//! A card as a Thing Description.
+//! Conversion of a card to a Thing Description.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -24,12 +24,12 @@ use crate::{
 type Object = Map<String, Value>;
 
 impl Card {
-    /// Converts it to a Thing, which keeps the card as its source.
+    /// Converts the card to a Thing, which keeps the card as its source.
     ///
     /// # Errors
-    /// [`Error::InvalidSource`](crate::Error::InvalidSource) where there is neither an id nor a URL to
-    /// make one of; [`Error::DocumentTooLarge`](crate::Error::DocumentTooLarge) where the description
-    /// would be; those of [`normalize_id`](crate::td::normalize_id).
+    /// [`Error::InvalidSource`](crate::Error::InvalidSource) if there is neither an id nor a URL from which to derive
+    /// one; [`Error::DocumentTooLarge`](crate::Error::DocumentTooLarge) if the description would be too large; the
+    /// errors of [`normalize_id`](crate::td::normalize_id).
     pub fn to_thing(&self, options: &Options) -> Result<Conversion> {
         to_thing(self, options)
     }

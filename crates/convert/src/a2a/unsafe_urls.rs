@@ -1,5 +1,5 @@
-//! URLs that run something or open a file instead of leading to a place. They are taken out of the
-//! working copy of a card, so that neither its Thing nor its other renditions hand them out.
+//! Unsafe URLs, which would run code or open a file instead of a website. They are removed from the working copy of a
+//! card, so neither its Thing nor its conversions contain them.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Flows as chains: what a Flow does, in the form that [`sacp::Chain`] reads.
+//! Conversion of Flows to chains, in the format of [`sacp::Chain`].
 //!
 //! | node of the Flow | node of the chain |
 //! |---|---|
@@ -10,8 +10,9 @@
 //! | ParallelFlowNode | chains within, side by side |
 //! | LlmNode | the agent that is registered under its id |
 //!
-//! Data edges are links; without any, outputs go to the inputs of the same name. The conversation of a Flow is that of each
-//! agent with the caller: no agent sees the messages of another. What a chain can't do is refused with its node.
+//! Data edges become links; without data edges, outputs are passed to inputs with the same name. Each agent has its own
+//! conversation with the caller: no agent sees the messages of another agent. Nodes that a chain can't express are
+//! refused by name.
 //!
 //! [`sacp::Chain`]: https://docs.rs/agentdex-sacp
 
@@ -42,30 +43,30 @@ const MAX_STEPS: u32 = 1000;
 /// The most runs at the same time where a node leaves it open.
 const PARALLEL: usize = 8;
 
-/// A chain that was created from a Flow.
+/// A chain converted from a Flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowChain {
-    /// The chain, to be read by `sacp::Chain::new`.
+    /// The chain, as input for `sacp::Chain::new`.
     pub chain: Value,
     /// The agents that must be registered, since the Flow doesn't say how to reach them.
     pub needed: Vec<NeededAgent>,
 }
 
-/// An agent that a Flow names without saying how to reach it.
+/// An agent required by a Flow that doesn't say how to reach it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeededAgent {
-    /// The node that needs it.
+    /// Name of the node that requires the agent.
     pub node: String,
-    /// The type of its component, such as `LlmNode` or `ServerTool`.
+    /// Type of the node's component, such as `LlmNode` or `ServerTool`.
     pub component_type: String,
-    /// The id under which it must be registered; none if a capability is enough.
+    /// Id under which the agent must be registered, or `None` if any agent with the capability is sufficient.
     pub id: Option<String>,
-    /// The capability that an agent must have.
+    /// Capability that the agent must have.
     pub capability: Option<String>,
 }
 
 impl Configuration {
-    /// Creates a chain from the Flow that the configuration defines.
+    /// Converts the Flow defined by the configuration to a chain.
     ///
     /// ```
     /// # if !cfg!(feature = "yaml") { return Ok(()); }
@@ -90,8 +91,8 @@ impl Configuration {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidSource`] where the configuration is invalid, is not about a Flow, or (rule `not-runnable`) has
-    /// nodes that no chain can have.
+    /// [`Error::InvalidSource`] if the configuration is invalid, doesn't define a Flow, or (rule `not-runnable`)
+    /// contains nodes that a chain can't express.
     pub fn to_chain(&self, options: &Options) -> Result<FlowChain> {
         let Configuration { main, beside } = self;
         let mut findings = Findings::default();

@@ -1,5 +1,5 @@
-//! Conversion of values to booleans and numbers. The `spec` profile takes nothing else for them; `sdk` also takes what
-//! its validation library converts.
+//! Conversion of values to booleans and numbers. The `spec` profile accepts only booleans and numbers; `sdk` also
+//! accepts the values that the SDK's validation library converts.
 
 use serde_json::Value;
 

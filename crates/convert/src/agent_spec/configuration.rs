@@ -1,9 +1,9 @@
-//! `Configuration`: the documents of a configuration, and whether they are valid.
+//! `Configuration`: the documents of a configuration, and their validation.
 
 use super::{Profile, findings::Findings, reading, rules, source::Source};
 use crate::{Result, Syntax, td::Report};
 
-/// A configuration as received; it may be invalid.
+/// A configuration as received, which may be invalid.
 #[derive(Debug)]
 pub struct Configuration {
     pub(super) main: Source,
@@ -12,19 +12,19 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Reads a configuration, and the component documents that come with it.
+    /// Parses a configuration and its component documents.
     ///
     /// # Errors
-    /// Those of [`Syntax::to_json`], and [`crate::Error::LimitExceeded`] where it is nested too deep.
+    /// The errors of [`Syntax::to_json`]; [`crate::Error::LimitExceeded`] if a document is nested too deeply.
     pub fn parse(main: &[u8], syntax: Syntax, components: &[(&[u8], Syntax)]) -> Result<Configuration> {
         Configuration::parse_for(main, syntax, components, Profile::Spec)
     }
 
-    /// [`Configuration::parse`] for a profile: in the profile of the SDK, plain YAML scalars are read like PyYAML
-    /// reads them.
+    /// Like [`Configuration::parse`], for a profile. In the profile of the SDK, plain YAML scalars are interpreted as
+    /// by PyYAML.
     ///
     /// # Errors
-    /// As [`Configuration::parse`].
+    /// Same as [`Configuration::parse`].
     pub fn parse_for(
         main: &[u8],
         syntax: Syntax,
@@ -37,7 +37,7 @@ impl Configuration {
         Ok(Configuration { main, beside })
     }
 
-    /// All faults of the configuration according to a profile.
+    /// Returns all violations of a profile in the configuration.
     ///
     /// ```
     /// use agentdex_convert::{Syntax, agent_spec::{Configuration, Profile}};
@@ -51,7 +51,7 @@ impl Configuration {
         self.with_edits_of_export(self.with_way_out(self.judge(profile), profile))
     }
 
-    /// True if the component that it defines has an id, and if it defines none.
+    /// True if the component defined by the configuration has an id, or if no component is defined.
     pub fn has_id(&self, profile: Profile) -> bool {
         let graph = reading::read(&self.main, &self.beside, profile, &mut Findings::default());
         graph.root().is_none_or(|root| graph.id(root).is_some_and(|id| !id.is_empty()))

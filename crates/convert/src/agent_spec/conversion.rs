@@ -1,4 +1,4 @@
-//! From a configuration to Things, with what is stored of it.
+//! Conversion of a configuration to Things, and the parts of the configuration to be stored.
 
 use std::{
     cell::RefCell,
@@ -23,9 +23,8 @@ use crate::{
 };
 
 impl Configuration {
-    /// Creates Things from the configuration: one from the component that it defines, and, depending on
-    /// the options, more from nested components. The result contains no secrets, and prompts only if
-    /// they are published.
+    /// Creates Things from the configuration: one from the component that it defines and, depending on the options,
+    /// more from nested components. The result contains no secrets, and contains prompts only if they are published.
     ///
     /// ```
     /// # if !cfg!(feature = "yaml") { return Ok(()); }
@@ -45,9 +44,9 @@ impl Configuration {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidSource`] where it is invalid, or (rule `no-thing`) is about nothing that can be
-    /// talked to or called, or (`invalid-base`) the base isn't one for forms; [`Error::LimitExceeded`] where
-    /// a Thing Description would be larger than the registry takes, or all of them together.
+    /// [`Error::InvalidSource`] if the configuration is invalid, if (rule `no-thing`) it defines nothing that can be
+    /// called, or if (rule `invalid-base`) the base URL can't be used in forms; [`Error::LimitExceeded`] if a Thing
+    /// Description exceeds the size limit, or all of them together do.
     pub fn to_things(&self, options: &Options) -> Result<Conversion> {
         let Configuration { main, beside } = self;
         let base = options.base.as_deref().map(Base::parse).transpose().map_err(|message| {

@@ -1,8 +1,8 @@
-//! Edits of a Thing in its configuration.
+//! Storage of a Thing's edits in its configuration.
 //!
-//! The name and descriptions have a place there, as have addresses. Everything else is kept in the metadata of the
-//! component, in the member `thingDescriptionEdits`: operations of JSON Patch (RFC 6902) on the Thing Description that
-//! the component is turned into, which an import makes. Other readers pass over them.
+//! Edited names, descriptions, and addresses are written to the corresponding fields. All other edits are stored in the
+//! metadata of the component, in the member `thingDescriptionEdits`: JSON Patch operations (RFC 6902) that an import
+//! applies to the Thing Description generated from the component. Other programs ignore them.
 
 use serde_json::{Map, Value, json};
 

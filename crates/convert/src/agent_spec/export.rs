@@ -1,4 +1,4 @@
-//! A Thing Description that never was Agent Spec, as a configuration.
+//! Export of Thing Descriptions that weren't imported from Agent Spec.
 //!
 //! | the Thing has | it becomes |
 //! |---|---|
@@ -7,9 +7,9 @@
 //! | an action with a form for MCP that names no tool | an MCPToolBox, if there is no tool |
 //! | other actions with a form for HTTP | a RemoteTool each |
 //!
-//! Several tools are those of AgentSpecializationParameters: what an agent is specialised with to use the
-//! Thing. The description is kept in the metadata. Credentials are no part of one: whoever runs the tools
-//! adds them.
+//! Several tools become the tools of AgentSpecializationParameters, with which an agent can be specialized to use the
+//! Thing. The description is stored in the metadata. A description contains no credentials, so the operator of the
+//! tools has to add them.
 
 mod flow;
 mod properties;
@@ -53,9 +53,8 @@ const DEEPEST_KEPT: usize = 56;
 /// ```
 ///
 /// # Errors
-/// [`Error::NotExpressible`] where the Thing has no form for A2A, MCP or HTTP, or only ones whose addresses
-/// are longer than those that everybody takes; [`Error::LimitExceeded`] where its tools would be larger
-/// than a configuration may be.
+/// [`Error::NotExpressible`] if the Thing has no form for A2A, MCP, or HTTP, or if the addresses of all such forms
+/// exceed the length limit; [`Error::LimitExceeded`] if its tools exceed the size limit of a configuration.
 pub fn from_thing(thing: &Value) -> Result<Value> {
     let effort = Effort::for_document();
     if let Some(agent) = agent(thing, &effort) {

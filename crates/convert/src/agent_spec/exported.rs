@@ -1,7 +1,8 @@
-//! Configurations that Things were exported as: the Thing Description in their metadata says more than they do.
+//! Re-import of configurations that were exported from Things, and whose metadata contains the complete Thing
+//! Description.
 //!
-//! Whoever edits such a configuration edits the Thing: what its export would say otherwise is looked for in the
-//! description, so that exporting the description gives the configuration.
+//! An edit of such a configuration is an edit of the Thing: each change is located in the description and applied to
+//! it, so that a new export of the description yields the edited configuration.
 
 use serde_json::{Value, json};
 

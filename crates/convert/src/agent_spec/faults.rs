@@ -1,4 +1,4 @@
-//! Faults of a single property: of its schema, its title, its type and its default.
+//! Faults of a single property: of its schema, title, type, and default.
 
 use serde_json::{Map, Value};
 

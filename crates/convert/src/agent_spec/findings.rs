@@ -1,4 +1,4 @@
-//! Errors and warnings about a configuration, gathered from reading and from the rules.
+//! Errors and warnings about a configuration, collected while parsing it and checking the rules.
 
 use crate::{
     shape,

@@ -1,4 +1,4 @@
-//! The components of a configuration, each once however often it is referred to, and how they hang together.
+//! Graph of the components of a configuration. Each component occurs once, however often it is referred to.
 
 use std::collections::HashMap;
 

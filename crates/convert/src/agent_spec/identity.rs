@@ -1,4 +1,4 @@
-//! Ids of Things, made of those of components.
+//! Ids of Things, derived from the ids of components.
 
 use percent_encoding::utf8_percent_encode;
 use serde_json::Value;

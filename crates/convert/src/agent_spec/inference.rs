@@ -1,7 +1,7 @@
-//! Inputs and outputs of every component: those it declares, or else those that follow from what it is made of.
+//! Inputs and outputs of every component: declared explicitly, or inferred from its parts.
 //!
-//! All are found in one pass, parts before what they are part of, and lists that several components have
-//! in common exist once.
+//! A single pass infers all of them, parts before the components that contain them. A list shared by several components
+//! is stored once.
 
 mod branches;
 mod generate;

@@ -1,7 +1,7 @@
-//! Secrets as the language marks them: fields that it or its SDK marks, the values they refer to, and prompts.
+//! Values to be hidden: fields marked as secrets by the language or its SDK, the values they refer to, and prompts.
 //!
-//! In the place of such a value comes the reference `{"$component_ref": "<id>.<field>"}`, as the language
-//! has it for values that aren't exported: whoever runs the configuration supplies them.
+//! Such a value is replaced by the reference `{"$component_ref": "<id>.<field>"}`, which the language uses for values
+//! that aren't exported. They have to be supplied when the configuration is run.
 
 use std::{
     borrow::Cow,

@@ -1,20 +1,19 @@
-//! Options of a conversion: the validation profile, and the making of Things.
+//! Options of a conversion: the validation profile, and the creation of Things.
 
 /// Validation profile of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
-    /// The text of the language.
+    /// Validation by the text of the specification.
     #[default]
     Spec,
-    /// The checks of the language's SDK for Python (pyagentspec 26.3.1): everything that it accepts is
-    /// valid.
+    /// Validation by the rules of the SDK for Python (pyagentspec 26.3.1): every document accepted by the SDK is valid.
     Sdk,
 }
 
 /// Protocol of calls to an agent at the base URL of its deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
-    /// A POST of its inputs as JSON.
+    /// A POST request with the agent's inputs as JSON.
     #[default]
     Http,
     /// The A2A protocol, version 1.0, over JSON-RPC.
@@ -25,7 +24,7 @@ impl Protocol {
     /// All values.
     pub const ALL: [Protocol; 2] = [Protocol::Http, Protocol::A2a];
 
-    /// Its name in parameters and flags.
+    /// Returns the name of the protocol in parameters and flags.
     pub const fn name(self) -> &'static str {
         match self {
             Protocol::Http => "http",
@@ -55,7 +54,7 @@ impl Security {
     pub const ALL: [Security; 5] =
         [Security::Auto, Security::Nosec, Security::Basic, Security::Bearer, Security::ApiKey];
 
-    /// The name of the scheme (TD 1.1, section 5.3.3), which is its name in parameters and flags, too.
+    /// Returns the name of the scheme (TD 1.1, section 5.3.3), which is also used in parameters and flags.
     pub const fn name(self) -> &'static str {
         match self {
             Security::Auto => "auto",
@@ -70,27 +69,27 @@ impl Security {
 /// Options for creating Things from a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The id of the Thing of the document; by default, it is derived from the id of its component, or else from its
-    /// content.
+    /// Id of the document's Thing. By default, it is derived from the id of the component or, if there is none, from
+    /// the content.
     pub id: Option<String>,
     /// Profile in which the configuration must be valid.
     pub profile: Profile,
-    /// The address of the agent, such as `https://host/agents/weather`. `{id}` and `{name}` in it are
-    /// replaced, which is required for several agents.
+    /// Address of the agent, such as `https://host/agents/weather`. The placeholders `{id}` and `{name}` are replaced;
+    /// a document with several agents needs one of them.
     pub base: Option<String>,
     /// Protocol of calls to `base`.
     pub protocol: Protocol,
     /// Security scheme if the configuration names none.
     pub security: Security,
-    /// Publisher of the configuration: part of the Thing ids made from component ids that are not UUIDs.
+    /// Publisher of the configuration, part of Thing ids derived from component ids that are not UUIDs.
     pub publisher: String,
-    /// Nested agents become Things of their own.
+    /// True if nested agents become separate Things.
     pub nested: bool,
-    /// Nested tools that can be reached become Things of their own.
+    /// True if nested tools that can be called become separate Things.
     pub tools: bool,
-    /// Prompts are exported with the configuration, and are searched.
+    /// True if prompts are stored, exported with the configuration, and searchable.
     pub publish_prompts: bool,
-    /// Thing Models are created if no endpoint is known.
+    /// True if Thing Models are created for agents without a known endpoint.
     pub thing_model: bool,
 }
 

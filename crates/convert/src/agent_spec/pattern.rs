@@ -1,7 +1,8 @@
 //! Syntax check of regular expressions.
 //!
-//! A schema's `pattern` is in the dialect of ECMA-262, the reference SDK compiles it with Python's. What
-//! no dialect takes is refused here: open groups and classes, a repetition of nothing, a lone backslash.
+//! The `pattern` of a schema is written in the dialect of ECMA-262, but the reference SDK compiles it with Python's.
+//! Only mistakes in every dialect are refused here: unclosed groups and classes, quantifiers without an operand, and
+//! trailing backslashes.
 
 use std::{iter::Peekable, str::Chars};
 

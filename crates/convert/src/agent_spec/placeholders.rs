@@ -1,4 +1,4 @@
-//! Placeholders: `{{name}}` in a text makes the component that holds it need an input of that name.
+//! Placeholders: if a text contains `{{name}}`, its component needs an input with that name.
 
 use std::{collections::HashSet, ops::Range, sync::LazyLock};
 

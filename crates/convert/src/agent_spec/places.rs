@@ -1,5 +1,5 @@
-//! Places in the documents. They share their beginnings, so that remembering one costs little, however long its JSON
-//! Pointer would be.
+//! Locations in the documents. They share common prefixes, so storing a location is cheap regardless of the length of
+//! its JSON Pointer.
 
 use super::findings::Spot;
 use crate::td::internal::push_token;

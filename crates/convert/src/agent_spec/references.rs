@@ -1,4 +1,4 @@
-//! References: the members that make them, and what they lead to.
+//! References: the members that form a reference, and their targets.
 
 use serde_json::{Map, Value};
 

@@ -1,8 +1,9 @@
-//! Types as the reference SDK (pyagentspec 26.3.1) compares them, which differs from the text in places.
+//! Type comparison as implemented by the reference SDK (pyagentspec 26.3.1), which partly differs from the
+//! specification.
 //!
-//! A list of types and `anyOf` make one union; `null` is castable to an equal schema only; whether an
-//! object is open has to agree exactly; and some schemas make the SDK raise an error instead of answering.
-//! It also lengthens unions while it compares them, which isn't followed here.
+//! A list of types and `anyOf` form a single union; `null` can only be cast to an equal schema; open and closed objects
+//! are incompatible; and for some schemas the SDK raises an error. The SDK also extends unions while comparing them,
+//! which isn't reproduced here.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! The secrets of a configuration: its documents without them, for mapping and for storing.
+//! Removal of secrets from the documents of a configuration, before it is converted and stored.
 
 use serde_json::Value;
 

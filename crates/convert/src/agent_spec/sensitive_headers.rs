@@ -1,8 +1,8 @@
-//! Names of sensitive headers, which a configuration keeps in its metadata where their values are hidden: without them nobody
-//! would know what a call needs.
+//! Names of sensitive headers, which are kept in the metadata when the values are hidden, since callers need to know
+//! which headers a call requires.
 //!
-//! `{"sensitive_headers": {"Authorization": "Bearer …"}}` becomes a reference, and the metadata of the component gets
-//! `{"sensitiveHeaders": {"Authorization": "bearer"}}`.
+//! The value of `{"sensitive_headers": {"Authorization": "Bearer …"}}` becomes a reference, and the metadata of the
+//! component gets `{"sensitiveHeaders": {"Authorization": "bearer"}}`.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The documents of a configuration, as they came.
+//! The documents of a configuration, as received.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
-//! The documents that are stored as the sources of the Things made from a configuration.
+//! The documents stored as sources of the Things created from a configuration.
 //!
-//! JSON without anything to hide stays byte for byte; with something to hide, all around it does. YAML is
-//! written again from its data, since its comments may hold anything.
+//! JSON without secrets is stored byte for byte, and JSON with secrets except for the hidden values. YAML is
+//! regenerated from its data, since its comments may contain secrets.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! Values that a configuration leaves out, such as keys and prompts: it has references to them, but no definitions.
+//! Values omitted from a configuration, such as keys and prompts: the configuration contains references to them, but no
+//! definitions.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,4 +1,4 @@
-//! Names that several modules read or write.
+//! Member names used by several modules.
 
 /// The term of a form for the parts of a request that are made of inputs.
 pub(crate) const REQUEST: &str = "agentspec:request";

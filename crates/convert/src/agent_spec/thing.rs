@@ -1,9 +1,9 @@
-//! Configurations as Thing Descriptions.
+//! Conversion of configurations to Thing Descriptions.
 //!
-//! An agent, or a tool that can be reached, becomes a Thing with an action of its name. Where nobody says
-//! how it is reached, that is a capability instead: no form is made up. So it is for a tool in a program that
-//! callers run themselves (stdio), whose command is in `mcp:packages`. Its own tools and what its members and
-//! steps can do are capabilities too.
+//! An agent, or a tool with an address, becomes a Thing with an action of the same name. Without a known address, the
+//! action becomes a capability instead, since addresses are never invented. The same applies to a tool of a program
+//! that callers run themselves (stdio), whose command is in `mcp:packages`. The agent's own tools, and the abilities of
+//! its members and steps, also become capabilities.
 
 mod action;
 mod capabilities;
@@ -46,10 +46,10 @@ use crate::{
     thing_builder::{HTTP_NAMESPACE, ThingBuilder},
 };
 
-/// The namespace of terms that Thing Descriptions lack.
+/// Namespace of Agent Spec terms in Thing Descriptions.
 pub const AGENT_SPEC_NAMESPACE: &str = "urn:agentdex:agent-spec:";
-/// The JSON-LD context that defines these terms. Descriptions only name the namespace: the context of a
-/// Thing Description allows no more (TD 1.1, section 5.3.1.1), and so no fetch is needed to read one.
+/// JSON-LD context that defines these terms. Descriptions only declare the namespace, since the context of a Thing
+/// Description is a map of strings (TD 1.1, section 5.3.1.1), and so readers don't need to fetch a context.
 pub const AGENT_SPEC_CONTEXT: &str = agentdex_td::contexts::AGENT_SPEC;
 
 /// Makes Things of the components of a configuration, which is valid.
@@ -63,9 +63,9 @@ pub(super) struct Mapper<'m, 'd> {
     pub options: &'m Options,
     /// Address at which agents are deployed.
     pub base: Option<Base>,
-    /// The components that are Things, which links may lead to.
+    /// Components that become Things, to which links may refer.
     pub registered: HashSet<Key>,
-    /// The version that the document declares.
+    /// Version declared by the document.
     pub spec_version: Option<&'d str>,
     /// Remaining budget for finding parts: components shared by many others are visited for each of them.
     pub effort: Effort,

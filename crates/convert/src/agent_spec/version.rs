@@ -1,4 +1,4 @@
-//! Versions of the language: YEAR.QUARTER.PATCH, where YEAR has two digits and QUARTER is 1 to 4.
+//! Versions of the language: YEAR.QUARTER.PATCH, in which YEAR has two digits and QUARTER is 1 to 4.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
-//! JSON text as YAML: how a document that came as YAML is stored, since its comments may hold secrets.
+//! Conversion of JSON text to YAML. A document received as YAML is regenerated before it is stored, since its comments
+//! may contain secrets.
 //!
-//! Members keep their order. Strings are quoted by the rules of YAML 1.1 and 1.2, so that no reader takes one
-//! for anything else.
+//! The order of members is preserved. Strings are quoted as required by both YAML 1.1 and 1.2, so that no reader
+//! interprets them as values of another type.
 
 use crate::{Error, Result, redaction::Node};
 

@@ -1,4 +1,5 @@
-//! Inputs and outputs of a chain's nodes: data edges as links, defaults, and the inputs of a map that are lists.
+//! Inputs and outputs of a chain's nodes: conversion of data edges to links, default values, and list inputs of map
+//! nodes.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Each type of node as one of a chain.
+//! Conversion of each type of Flow node to a node of a chain.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Requests to the actions of registered Things: templates that are filled with the inputs of a node.
+//! Requests to the actions of registered Things: templates filled with the inputs of a node.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Actions of several Things, one after the other, as a Flow.
+//! Export of a sequence of actions of several Things as a Flow.
 
 use std::collections::HashMap;
 
@@ -27,15 +27,15 @@ pub struct FlowStep<'t> {
     pub thing: &'t Value,
     /// The name of an action, or the key of an entry of `lmos:capabilities` that has an `input` or `output`.
     pub capability: &'t str,
-    /// Links that supply its inputs.
+    /// Links that supply the inputs of the capability.
     pub inputs: Vec<FlowLink<'t>>,
 }
 
-/// A data link of a flow, from an output to an input. Members of objects are named; an empty name is the data as a
-/// whole.
+/// A data link of a flow, from an output to an input. Outputs and inputs are named after members of objects; an empty
+/// name refers to the data as a whole.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowLink<'t> {
-    /// The number of the step that provides it, starting at 0; `None` for inputs of the flow.
+    /// Number of the step that provides the data, counted from 0; `None` for an input of the flow.
     pub step: Option<usize>,
     /// The name of the output.
     pub from: &'t str,
@@ -51,13 +51,13 @@ struct Node {
     component: Value,
 }
 
-/// Creates a Flow of capabilities that are called one after the other: a start node with the used parts of `have`,
-/// a node for each step, and an end node with the provided parts of `want`. An action with a form for A2A is an
-/// AgentNode, one for MCP or HTTP a ToolNode, all others ToolNodes with a ServerTool, which is for the runtime to
-/// supply.
+/// Creates a Flow that calls capabilities one after the other: a start node with the used parts of `have`, a node for
+/// each step, and an end node with the provided parts of `want`. An action with a form for A2A becomes an AgentNode,
+/// and an action with a form for MCP or HTTP becomes a ToolNode. All others become ToolNodes with a ServerTool, which
+/// the runtime has to provide.
 ///
 /// # Errors
-/// [`Error::NotExpressible`] where the rules of the language or of its SDK don't allow one of the links.
+/// [`Error::NotExpressible`] if the rules of the language or of its SDK don't allow a link.
 pub fn flow_of(have: &Value, want: &Value, steps: &[FlowStep<'_>], outputs: &[FlowLink<'_>]) -> Result<Value> {
     let effort = Effort::for_document();
     let names: Vec<String> = steps.iter().map(|step| format!("{}#{}", id_of(step.thing), step.capability)).collect();

@@ -1,4 +1,4 @@
-//! Data schemas as properties: JSON Schemas with titles.
+//! Conversion of data schemas to properties, which are JSON Schemas with titles.
 
 use std::collections::{HashMap, HashSet};
 

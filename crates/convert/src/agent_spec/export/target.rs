@@ -1,4 +1,4 @@
-//! `Target`: where a form leads to, a URI template (RFC 6570) taken apart.
+//! `Target`: the parsed target of a form, a URI template (RFC 6570).
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The branches that can follow each node.
+//! Branches of each node.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! Inputs and outputs that follow from the configuration of a component, by its type.
+//! Inputs and outputs inferred from the configuration of a component, for each type.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Ports: the inputs and outputs of components, as lists of properties, declared or generated.
+//! Ports: the declared or inferred inputs and outputs of components, as lists of properties.
 
 use std::{cell::OnceCell, collections::HashMap, rc::Rc};
 

@@ -1,4 +1,4 @@
-//! Reading components: their type, their fields by the table, their parts.
+//! Parsing of components: their type, their fields according to the table, and their parts.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Definitions: what an id stands for, and following the references to it.
+//! Definitions of ids, and resolution of references to them.
 
 use serde_json::{Map, Value};
 

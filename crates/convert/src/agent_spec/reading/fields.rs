@@ -1,4 +1,4 @@
-//! Values against the kind of their field: exactly in the `spec` profile, with the SDK's coercions in `sdk`.
+//! Checks of values against the kind of their field: strict in the `spec` profile, with the SDK's coercions in `sdk`.
 
 use std::fmt;
 

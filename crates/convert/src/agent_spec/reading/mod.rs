@@ -1,4 +1,5 @@
-//! Reading: from documents to a graph, component by component, each field by its kind in the table.
+//! Conversion of documents to a graph, component by component, with each field parsed according to its kind in the
+//! table.
 
 mod components;
 mod definitions;

@@ -1,4 +1,4 @@
-//! `Reader`: a reading that is under way, and what it has found so far.
+//! `Reader`: the state of a parse, with the findings so far.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The first reading of a document: which ids it defines, and whether every reference leads somewhere.
+//! First pass over a document: collects the defined ids, and checks that every reference has a target.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! The version that a document is written for.
+//! The language version declared by a document.
 
 use serde_json::{Map, Value};
 

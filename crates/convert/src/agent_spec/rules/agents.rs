@@ -1,4 +1,4 @@
-//! Agents and groups of them.
+//! Rules for agents and groups of agents.
 
 use std::collections::HashSet;
 

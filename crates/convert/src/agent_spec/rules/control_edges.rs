@@ -1,4 +1,5 @@
-//! Control edges: they lead between nodes of their flow, one from each branch of a node.
+//! Rules for control edges, which connect nodes of the same flow: one edge starts from each branch
+//! of a node.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Data edges: from an output to an input that takes it.
+//! Rules for data edges, which connect an output to an input of a compatible type.
 
 use super::{Demand, Rules, Side, flows::FlowGraph, listed, quoted};
 use crate::casting::describe;

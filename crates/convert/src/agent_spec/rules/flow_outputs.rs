@@ -1,4 +1,4 @@
-//! Rules for the outputs of flows: they are outputs of their end nodes, or defaults.
+//! Rules for the outputs of flows, each of which is an output of an end node or has a default.
 
 use std::collections::HashMap;
 

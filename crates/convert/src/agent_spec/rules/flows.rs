@@ -1,4 +1,4 @@
-//! Flows: which nodes they have, and whether everything in them is connected.
+//! Rules for flows: the required nodes, and the connections between nodes.
 
 use std::collections::{HashMap, HashSet};
 

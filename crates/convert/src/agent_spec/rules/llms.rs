@@ -1,4 +1,4 @@
-//! Rules for the credential or host of a language model that a database calls.
+//! Rules for the credential or host of a language model called by a database.
 
 use super::{Demand, Key, Rules};
 

@@ -1,7 +1,7 @@
-//! Rules of the language beyond the values of single fields: a file for each theme.
+//! Rules of the language that involve more than the value of a single field, with a file for each topic.
 //!
-//! Every rule has a stable code and says who demands it: the text of the language, its SDK, or both.
-//! What only the other one of them demands is a warning in a profile.
+//! Every rule has a stable code and a source: the text of the specification, its SDK, or both. In each profile,
+//! violations of rules that only the other profile enforces are warnings.
 
 use super::{
     Profile,

@@ -1,4 +1,4 @@
-//! Nodes by themselves: their branches, and what only some types of them demand.
+//! Rules for single nodes: their branches, and requirements of certain types.
 
 use std::collections::HashSet;
 

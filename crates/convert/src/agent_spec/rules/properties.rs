@@ -1,4 +1,4 @@
-//! Inputs and outputs: each property by itself, and all of them against what the component is made of.
+//! Rules for inputs and outputs: for each property, and for all of them compared with the parts of the component.
 
 use std::collections::HashSet;
 

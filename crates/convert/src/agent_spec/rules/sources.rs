@@ -1,5 +1,5 @@
-//! Rules for the sources of node inputs: data edges, or without these outputs of the same name. They are of a type that
-//! fits, and of nodes that run before.
+//! Rules for the sources of node inputs: data edges or, if a flow has none, outputs with the same name. A source must
+//! have a compatible type and belong to a node that runs earlier.
 
 use std::{cell::Cell, collections::HashMap};
 

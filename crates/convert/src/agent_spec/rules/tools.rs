@@ -1,4 +1,4 @@
-//! Tools: what an MCP server is expected to offer, and the headers of requests.
+//! Rules for the tools expected from an MCP server, and for the headers of requests.
 
 use std::collections::HashSet;
 

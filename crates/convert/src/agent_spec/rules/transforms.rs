@@ -1,4 +1,4 @@
-//! Transforms of messages: when they set in, and what they keep.
+//! Rules for transforms of messages: when they apply, and which messages they keep.
 
 use serde_json::{Value, json};
 

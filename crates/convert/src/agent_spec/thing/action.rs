@@ -1,4 +1,4 @@
-//! The actions of a Thing: what goes in and out, and the forms by which they are called.
+//! Actions of a Thing: their inputs, outputs, and forms.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,5 @@
-//! Capabilities of a Thing beside its actions: its own tools, and what its members and steps can do.
+//! Capabilities of a Thing in addition to its actions: the agent's own tools, and the abilities of its members and
+//! steps.
 
 use std::collections::HashSet;
 

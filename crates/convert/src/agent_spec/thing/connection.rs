@@ -1,4 +1,4 @@
-//! Connections of tools of MCP servers and of remote agents, as members of their forms.
+//! Connections of remote agents and of MCP tools, as members of their forms.
 
 use std::{borrow::Cow, iter};
 

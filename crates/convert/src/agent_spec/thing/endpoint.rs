@@ -1,4 +1,4 @@
-//! Endpoints: URLs of a configuration as targets of forms.
+//! Conversion of URLs in a configuration to targets of forms.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -27,11 +27,11 @@ const NO_VARIABLE_CHARACTER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
 /// Credentials in a URL, and in the body that is sent to it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Credentials {
-    /// True if the URL has user information.
+    /// True if user information was removed from the URL.
     pub user_info: bool,
-    /// The names of the parameters whose values are secrets.
+    /// Names of the parameters whose values are secrets.
     pub parameters: Vec<String>,
-    /// JSON Pointers to the values of the body that are secrets.
+    /// JSON Pointers to secret values in the body.
     pub members: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Credentials {
 #[derive(Debug, Default)]
 pub(super) struct Endpoint {
     pub href: String,
-    /// The inputs that are inserted into it.
+    /// Inputs inserted into the target.
     pub variables: Variables,
     /// Credentials that were removed from the URL.
     pub credentials: Credentials,

@@ -1,4 +1,4 @@
-//! The language model behind an agent.
+//! The language model used by an agent.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Parts of a configuration that are Things of their own, and their roles for each other.
+//! Parts of a configuration that become separate Things, and their relations to each other.
 
 use super::Mapper;
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 /// A part that is a Thing, or would be one.
 pub(super) struct ThingPart {
     pub key: Key,
-    /// Its role for the Thing of which it is a part: the relation type of the link to it.
+    /// Relation type of the link to the part.
     pub role: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! The prompts of an agent, for those who publish them.
+//! Prompts of an agent, if they are published.
 
 use serde_json::{Value, json};
 

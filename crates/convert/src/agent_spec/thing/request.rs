@@ -1,7 +1,7 @@
-//! Requests of tools that are called over HTTP: RemoteTool and ApiNode.
+//! Requests of tools called over HTTP: RemoteTool and ApiNode.
 //!
-//! The action takes the inputs of the tool. The form says how the request is made of them: inputs in the URL are
-//! variables of its URI template, and every other part of the request that is made of inputs is a member of
+//! The action takes the inputs of the tool. The form describes how a request is built from them: inputs in the URL are
+//! variables of its URI template. All other parts of the request that contain inputs are members of
 //! `agentspec:request`, named and written as in the configuration (Agent Spec, "Remote Tools"):
 //!
 //! | member | what it has |

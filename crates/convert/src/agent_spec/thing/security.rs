@@ -1,4 +1,4 @@
-//! Security schemes of a Thing (TD 1.1, section 5.3.3), by what its configuration sends.
+//! Security schemes of a Thing (TD 1.1, section 5.3.3), derived from the credentials that its configuration sends.
 //!
 //! | configuration | scheme |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | a plugin's configuration | `auto` |
 //! | nothing of all that | `auto`, or what the options say: no document says that nothing is needed |
 //!
-//! Where there are several, all of them are needed.
+//! If several schemes apply, all of them are required.
 
 use std::collections::HashMap;
 

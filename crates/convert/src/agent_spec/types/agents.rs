@@ -1,4 +1,4 @@
-//! Component types of agents, remote agents and groups of agents, which one can talk to.
+//! Component types of agents, remote agents, and groups of agents, all of which accept messages.
 
 use super::{
     super::{Profile, version::Version},

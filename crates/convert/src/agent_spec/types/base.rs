@@ -1,4 +1,4 @@
-//! Component types at the top: the fields of every component, the first families, and OAuth.
+//! Base component types: the fields of every component, the first families, and OAuth.
 
 use super::{
     super::{Profile, version::Version},

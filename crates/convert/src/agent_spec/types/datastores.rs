@@ -1,4 +1,5 @@
-//! Datastores, their connections, and the transforms that keep summaries in them.
+//! Component types of datastores, their connections, and the transforms that store summaries in
+//! them.
 
 use super::{
     super::version::Version,

@@ -1,4 +1,4 @@
-//! A field of a component type, and the kinds of values that fields have.
+//! `Field`: a field of a component type, and the kind of its values.
 
 use super::super::{Profile, version::Version};
 

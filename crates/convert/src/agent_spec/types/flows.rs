@@ -1,4 +1,4 @@
-//! Flows, their nodes and edges.
+//! Component types of flows, nodes, and edges.
 
 use super::{
     super::version::Version,

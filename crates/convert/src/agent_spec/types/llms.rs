@@ -1,4 +1,4 @@
-//! LLMs, and what they are reached with.
+//! Component types of LLMs, and of their connections.
 
 use super::{
     super::version::Version,

@@ -1,7 +1,7 @@
-//! The table of component types: what the language's text names, and what its newest SDK has beyond.
+//! Table of component types: the types in the text of the specification, and additional types of its newest SDK.
 //!
-//! A type is a few lines in one of the files here: its name, the type it extends, its own fields. What
-//! it inherits is added when the table is put together, once.
+//! A type is defined in a few lines in one of the files here: its name, the type it extends, and its own fields.
+//! Inherited fields are added once, when the table is assembled.
 
 /// Fields, put together at compile time.
 macro_rules! fields {

@@ -1,4 +1,4 @@
-//! `Names`: which field has a name.
+//! `Names`: lookup of fields by name.
 
 /// The names of fields, found by a few of their bytes: every member of every component is looked up.
 #[derive(Debug)]

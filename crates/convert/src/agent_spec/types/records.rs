@@ -1,4 +1,4 @@
-//! Objects with fields of their own that are no components.
+//! Objects with their own fields that are not components.
 
 use super::field::{
     Bound,

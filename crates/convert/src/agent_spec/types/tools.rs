@@ -1,4 +1,4 @@
-//! Tools and toolboxes.
+//! Component types of tools and toolboxes.
 
 use super::{
     super::version::Version,
