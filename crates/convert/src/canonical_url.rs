@@ -1,4 +1,4 @@
-//! URLs in one spelling, with what says where something is, and not how somebody asked for it.
+//! Canonical URLs, which consist of only scheme, host, port, and path, so that URLs of the same resource are equal.
 
 use std::{borrow::Cow, net::Ipv6Addr};
 

@@ -1,8 +1,8 @@
-//! Casts between types by the rules of Agent Spec (type compatibility).
+//! Type casts according to the type compatibility rules of Agent Spec.
 //!
-//! An output goes into an input if its type is a subtype. Everything also goes into a string, and
-//! integers, numbers and booleans go into each other; the same holds for the items of arrays and for the
-//! members of objects, of which the target's have to be there.
+//! An output can be connected to an input if its type is a subtype of the input's type. In addition, every type can be
+//! cast to a string, and integers, numbers, and booleans can be cast to each other. The same rules apply to the items
+//! of arrays, and to the members of objects, which must include all members of the target.
 
 pub mod effort;
 
@@ -89,7 +89,7 @@ fn expand<'v>(schema: &'v Value, into: &mut Vec<Alternative<'v>>) {
     }
 }
 
-/// Comparisons according to the text of the language specification.
+/// Type comparison according to the text of the specification.
 #[derive(Debug, Clone, Copy)]
 pub struct Casting<'e> {
     pub effort: &'e Effort,
@@ -234,7 +234,7 @@ fn has(properties: Option<&Members>, name: &str) -> bool {
     properties.is_some_and(|properties| properties.contains_key(name))
 }
 
-/// The type of `schema` in a few words, such as `integer or list of string`.
+/// Describes the type of `schema` in a few words, such as `integer or list of string`.
 pub fn describe(schema: &Value) -> String {
     const SHOWN: usize = 4;
     let members = schema.as_object();
@@ -263,7 +263,7 @@ fn with_items(name: &str, schema: &Value) -> String {
     }
 }
 
-/// True if `schema` declares that only numbers can be its values.
+/// True if `schema` declares no types other than numbers. Undeclared and unsupported types count as numbers.
 pub fn is_numeric(schema: &Value) -> bool {
     let kinds = alternatives(schema);
     let numeric = |alternative: &Alternative<'_>| match alternative {

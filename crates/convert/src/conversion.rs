@@ -1,4 +1,4 @@
-//! `Conversion`: the Things made of a document, and `Rendition`: a document made of a Thing.
+//! `Conversion`: Things created from a document, and `Rendition`: a document created from a Thing.
 
 use serde_json::Value;
 
@@ -8,21 +8,21 @@ use crate::{
     td::{Document, Violation},
 };
 
-/// The result of converting one document.
+/// Result of converting a document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversion {
-    /// The Thing of the document itself first, then those of its parts.
+    /// The Things. The Thing of the document itself comes first, then the Things of its parts.
     pub things: Vec<ConvertedThing>,
-    /// Warnings about the document, and losses of the conversion; pointers are into the source.
+    /// Warnings about the document, and content lost in the conversion. Pointers refer to the document.
     pub warnings: Vec<Violation>,
-    /// The options of the conversion.
+    /// Options used for the conversion.
     pub options: ImportOptions,
 }
 
 /// A Thing created from a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConvertedThing {
-    /// The id, which is also in the description.
+    /// Id of the Thing, which is also contained in the description.
     pub id: String,
     /// The Thing Description.
     pub description: Document,
@@ -30,14 +30,14 @@ pub struct ConvertedThing {
     pub source: Source,
 }
 
-/// The source document of a Thing, in the form that may be stored and exported.
+/// The source document of a Thing, in the form in which it may be stored and exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The format.
+    /// Format of the document.
     pub format: Format,
-    /// The media type.
+    /// Media type of the document.
     pub media_type: String,
-    /// The document.
+    /// Bytes of the document.
     pub bytes: Vec<u8>,
 }
 
@@ -47,24 +47,24 @@ impl Source {
         json_of(&self.media_type, &self.bytes)
     }
 
-    /// Returns the content of the document, to compare other documents with.
+    /// Returns the content of the document, for comparison with other documents.
     pub fn content(&self) -> Content {
         Content(self.to_json())
     }
 
-    /// Compares the document with another: see [`Content::is_that_of`].
+    /// Compares the document with another document. See [`Content::is_that_of`].
     pub fn is_same_document(&self, media_type: &str, bytes: &[u8]) -> bool {
         self.content().is_that_of(media_type, bytes)
     }
 }
 
-/// The content of a document.
+/// Content of a document, for comparisons that ignore its notation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Content(Option<Value>);
 
 impl Content {
-    /// True if a document of the same format has this content. The order of members and the notation of numbers don't
-    /// matter.
+    /// True if the given document, which must be in the same format, has the same content. The order of members and the
+    /// notation of numbers are ignored.
     pub fn is_that_of(&self, media_type: &str, bytes: &[u8]) -> bool {
         let both = json_of(media_type, bytes).zip(self.0.as_ref());
         both.is_some_and(|(other, own)| other == *own || spelled_like(&other, own.clone()) == other)
@@ -76,11 +76,11 @@ fn json_of(media_type: &str, bytes: &[u8]) -> Option<Value> {
     serde_json::from_str(&syntax.to_json(bytes).ok()?).ok()
 }
 
-/// A Thing as a document of another format.
+/// A Thing converted to a document in another format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendition {
-    /// The document.
+    /// Bytes of the document.
     pub bytes: Vec<u8>,
-    /// Losses of the conversion; pointers are into the Thing, or into the original document.
+    /// Content lost in the conversion. Pointers refer to the Thing, or to the original document.
     pub warnings: Vec<Violation>,
 }

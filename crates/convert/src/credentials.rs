@@ -1,4 +1,5 @@
-//! Credentials in Thing Descriptions, which say how to authenticate and have no place for what one authenticates with.
+//! Detection of credentials in Thing Descriptions, which should describe how to authenticate but not contain the
+//! credentials.
 
 use serde_json::Value;
 
@@ -11,8 +12,8 @@ use crate::{
 /// The most flags of a description for its credentials.
 const MAX_FLAGS: usize = 20;
 
-/// The credentials in a Thing Description: values with the form of a key, a token, or a password, whatever member
-/// they are in. Names and example values of schemas, placeholders, hashes, and ids don't count.
+/// The credentials in a Thing Description: values that look like a key, a token, or a password, in any member. Names
+/// and example values in schemas, placeholders, hashes, and ids don't count.
 ///
 /// ```
 /// use agentdex_convert::Credentials;
@@ -36,23 +37,21 @@ impl Credentials {
         Credentials(Redacted::of(&Node::parse(text), &ThingMarks))
     }
 
-    /// True if there are none.
+    /// True if the description contains no credentials.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the description, given as text, with placeholders for its credentials. Everything else is
-    /// unchanged.
+    /// Returns the text of the description with its credentials replaced by placeholders. All other text is unchanged.
     ///
     /// # Errors
-    /// Those of [`Document::parse`].
+    /// The errors of [`Document::parse`].
     pub fn replaced(&self, text: &str) -> Result<Document> {
         let replaced = self.0.text(text);
         Ok(Document::parse(replaced.as_deref().unwrap_or(text).as_bytes())?)
     }
 
-    /// A flag for each credential, up to twenty. Flags name the kind of the credential, but no part of
-    /// it.
+    /// Returns a flag for each credential, up to twenty. A flag contains the kind of the credential, but no part of it.
     pub fn flags(&self) -> Vec<Flag> {
         let flag = |found: &Hidden| Flag {
             kind: FlagKind::Credential,
@@ -62,7 +61,7 @@ impl Credentials {
         self.0.hidden.iter().take(MAX_FLAGS).map(flag).collect()
     }
 
-    /// A warning for each credential if they are kept, about 1,000 at most.
+    /// Returns a warning for each credential, about 1,000 at most, for use if the credentials are stored.
     pub fn warnings(&self) -> impl Iterator<Item = Violation> {
         self.0.hidden.iter().map(|found| {
             let message = format!(
@@ -74,12 +73,12 @@ impl Credentials {
         })
     }
 
-    /// A warning for each credential if they are replaced.
+    /// Returns a warning for each credential, for use if the credentials are replaced.
     pub fn replacements(&self) -> impl Iterator<Item = Violation> {
         self.0.warnings()
     }
 
-    /// A violation for each credential if they are refused.
+    /// Returns a violation for each credential, for use if the description is refused.
     pub fn violations(&self) -> impl Iterator<Item = Violation> {
         self.0.hidden.iter().map(|found| {
             let message = format!("{} must not be in a description", found.rule.noun());

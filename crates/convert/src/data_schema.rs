@@ -1,16 +1,16 @@
-//! JSON Schema as data schemas of a Thing Description (TD 1.1, section 5.3.2).
+//! Conversion of JSON Schemas to data schemas of a Thing Description (TD 1.1, section 5.3.2).
 //!
 //! | JSON Schema | data schema |
 //! |---|---|
-//! | `type: [a, b]` | `oneOf` of a schema for each type, with the keywords that apply to it |
-//! | `anyOf`, `oneOf`, `allOf`, `additionalProperties` | the same, with data schemas in it |
-//! | `nullable: true`, boolean exclusive limits, `dependencies` | as today's JSON Schema has it, and the whole schema as it is |
-//! | `$ref` to a place in the schema, one `allOf` | what is there, inlined within bounds |
-//! | keywords that both know | as they are, where their values are of the right type |
-//! | anything else | the whole schema as it is, in a term of the format such as `agentspec:jsonSchema` |
+//! | `type: [a, b]` | `oneOf` with a schema for each type, each with the keywords that apply to it |
+//! | `anyOf`, `oneOf`, `allOf`, `additionalProperties` | the same keyword, with data schemas |
+//! | `nullable: true`, boolean exclusive limits, `dependencies` | the equivalent in current JSON Schema, and the complete original schema |
+//! | `$ref` to a location in the schema, `allOf` with one entry | the referenced schema, inlined within limits |
+//! | keywords of both | the same keyword, if its value has the right type |
+//! | all others | the complete original schema, in a term of the format such as `agentspec:jsonSchema` |
 //!
-//! A Thing Description has no words for `anyOf`, `allOf` and `additionalProperties`, but may have them: its
-//! readers pass over them, and whoever validates by JSON Schema takes them for what they are.
+//! Thing Descriptions don't define `anyOf`, `allOf`, and `additionalProperties`, but may contain them: clients ignore
+//! these keywords, or interpret them as JSON Schema.
 
 mod layers;
 

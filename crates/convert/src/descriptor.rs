@@ -1,4 +1,4 @@
-//! Descriptors of formats: name, detection, import and export of each.
+//! Descriptors of formats: name, detection, import, and export.
 
 use serde_json::{Map, Value};
 
@@ -47,41 +47,41 @@ impl Sign {
     }
 }
 
-/// A format: its name, its signs, and how its documents are imported and exported.
+/// A format: its name, its characteristic members, and the import and export of its documents.
 #[derive(Debug)]
 pub struct Descriptor {
-    /// The name in parameters, flags, filters, paths, and records.
+    /// Name in parameters, flags, filters, paths, and records.
     pub name: &'static str,
-    /// Noun phrase for one of its documents, such as `an A2A agent card`.
+    /// Noun phrase for a document in this format, such as `an A2A agent card`.
     pub noun: &'static str,
-    /// Members by which a document is detected, in words.
+    /// Description of the members by which a document is detected.
     pub recognized_by: &'static str,
     pub(super) signs: &'static [Sign],
-    /// Members of its descriptions that are searched, in addition to those of every Thing.
+    /// Format-specific members of descriptions to be searched, in addition to the members searched in all Things.
     #[doc(hidden)]
     pub search_terms: &'static [SearchTerm],
-    /// Import of its documents as Things; none for Thing Descriptions, which are Things.
+    /// Import of documents as Things; `None` for Thing Descriptions, which need no conversion.
     pub import: Option<Import>,
-    /// Export of Things as its documents; none for Thing Descriptions.
+    /// Export of Things as documents; `None` for Thing Descriptions.
     pub export: Option<Export>,
 }
 
-/// The import of documents of a format as Things.
+/// Import of documents in a format as Things.
 #[derive(Debug)]
 pub struct Import {
-    /// Summary in one line.
+    /// One-line summary.
     pub summary: &'static str,
     /// Details of the conversion, in Markdown.
     pub description: &'static str,
-    /// The media types of documents, each with its syntax.
+    /// Media types of documents, each with its syntax.
     pub media_types: &'static [(&'static str, Syntax)],
-    /// A JSON Schema of a document, with an example.
+    /// JSON Schema of a document, with an example.
     pub schema: &'static str,
     /// Parameters of the import.
     pub parameters: &'static [Parameter],
-    /// True if further documents to which it refers can come with it.
+    /// True if the document can be accompanied by further documents to which it refers.
     pub takes_components: bool,
-    /// Tracking of a document by its URL, if agents serve it themselves.
+    /// Tracking of a document by its URL, if agents publish such documents.
     pub tracking: Option<Tracking>,
     /// False for a document from which no lasting id can be made: an edit gives it another, or it gets none.
     pub(super) has_id: fn(&Input<'_>, &ImportOptions) -> bool,
@@ -94,27 +94,27 @@ pub struct Import {
 pub struct Tracking {
     /// Value of the `Accept` header, if it isn't JSON.
     pub accept: Option<&'static str>,
-    /// Paths at which sites serve the document.
+    /// Paths at which sites publish the document.
     pub well_known: &'static [&'static str],
     /// True if documents may be signed.
     pub is_signed: bool,
 }
 
-/// The export of Things as documents of a format.
+/// Export of Things as documents in a format.
 #[derive(Debug)]
 pub struct Export {
-    /// The last segment of the path, below the path of a Thing.
+    /// Last segment of the export's path, below the path of a Thing.
     pub path: &'static str,
-    /// Summary in one line.
+    /// One-line summary.
     pub summary: &'static str,
-    /// Description of the exported document, with what it omits.
+    /// Description of the exported document, and of the content it omits.
     pub description: &'static str,
-    /// The available media types, each with the version that it selects, if any. The first is the default.
+    /// Available media types, each with the version that it selects, if any. The first is the default.
     pub media_types: &'static [(&'static str, Option<&'static str>)],
-    /// The available versions, the default first; empty if there is only one.
+    /// Available versions, the default first; empty if there is only one.
     pub versions: &'static [&'static str],
     pub(super) read_version: fn(&str) -> Option<&'static str>,
-    /// For how many seconds clients can cache it.
+    /// Number of seconds for which clients can cache the document.
     pub max_age: Option<u32>,
     pub(super) from_thing: fn(&Value, Option<&str>) -> Result<Rendition>,
     /// The original in another version; none where it is of that version already.
@@ -125,23 +125,23 @@ pub struct Export {
     pub(super) supply: fn(&[u8], Syntax) -> Result<Supply>,
 }
 
-/// The values that a document omits on purpose.
+/// Values that a document intentionally omits, and that have to be supplied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Supply {
-    /// The names of the values.
+    /// Names of the values.
     pub names: Vec<String>,
-    /// Example that shows how to supply them.
+    /// Example of how to supply the values.
     pub example: String,
 }
 
-/// A document to convert.
+/// A document to be converted.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'i> {
-    /// The document.
+    /// Bytes of the document.
     pub bytes: &'i [u8],
     /// Syntax of the bytes.
     pub syntax: Syntax,
-    /// Documents to which it refers.
+    /// Further documents to which the document refers.
     pub components: &'i [(&'i [u8], Syntax)],
 }
 
@@ -159,7 +159,7 @@ pub(crate) struct Edit<'e> {
 }
 
 impl<'i> Input<'i> {
-    /// A document in JSON.
+    /// Creates the input for a JSON document.
     pub fn json(bytes: &'i [u8]) -> Input<'i> {
         Input { bytes, syntax: Syntax::Json, components: &[] }
     }
@@ -169,46 +169,48 @@ impl Import {
     /// Creates Things from a document.
     ///
     /// # Errors
-    /// [`Error::InvalidSource`](crate::Error::InvalidSource) for what is no such document, and those of its parser.
+    /// [`Error::InvalidSource`](crate::Error::InvalidSource) if the document is not in this format; the errors of the
+    /// parser.
     pub fn to_things(&self, input: &Input<'_>, options: &ImportOptions) -> Result<Conversion> {
         let conversion = (self.to_things)(input, options)?;
         Ok(Conversion { options: options.clone(), ..conversion })
     }
 
-    /// True if the document or the options determine the id of its Thing: an id, a name, or a URL that stays the same
-    /// when the rest is edited. Otherwise, an id should be given on registration. Also true for documents that aren't
-    /// in the format.
+    /// True if the document or the options determine the id of its Thing, by an id, a name, or a URL that stays the
+    /// same when other content is edited. If false, an id should be given for registration. Also true for documents
+    /// that aren't in this format.
     pub fn has_id(&self, input: &Input<'_>, options: &ImportOptions) -> bool {
         options.text("id").is_some() || (self.has_id)(input, options)
     }
 
-    /// All faults of a document, and warnings about it.
+    /// Returns all faults of a document, and warnings about it.
     ///
     /// # Errors
-    /// Those of its parser.
+    /// The errors of the parser.
     pub fn validate(&self, input: &Input<'_>, options: &ImportOptions) -> Result<Report> {
         (self.validate)(input, options)
     }
 }
 
 impl Export {
-    /// An original in this version; none if it already has this version.
+    /// Converts an original to the given version. Returns `None` if it already has this version.
     ///
     /// # Errors
-    /// Those of its parser.
+    /// The errors of the parser.
     pub fn in_version(&self, original: &[u8], version: &str) -> Result<Option<Rendition>> {
         (self.in_version)(original, version)
     }
 
-    /// An original, in its version and syntax, with what was edited in the Thing that it became: `base` is the Thing
-    /// Description that importing it gave, `edited` the one since, and `options` are those of the import, as far as they
-    /// are known. What the edit doesn't concern stays as it is written; without an edit that is every byte.
+    /// Applies the edits of a Thing to the original from which it was imported, in the original's version and syntax.
+    /// `base` is the Thing Description as imported, and `edited` the edited one. `options` are the known options of the
+    /// import. Content not affected by the edits is unchanged, so without edits the result is identical to the
+    /// original.
     ///
-    /// A document that has no place for all of an edit is no error: it contains the rest, and each pointer into the Thing
-    /// whose value importing it doesn't give is a warning `edit-not-expressed`. Members that only a registry sets don't
-    /// count.
+    /// If the document can't express all of the edits, it contains the others. Each value of the Thing that importing
+    /// the document would not restore causes a warning `edit-not-expressed`, with a pointer into the Thing. Members
+    /// that only a registry sets are ignored.
     ///
-    /// What the edit took out of the Thing is in no document: where one would still have such a text, it is refused.
+    /// A text that was removed from the Thing must not remain in the document. If it would, the export fails.
     ///
     /// ```
     /// use agentdex_convert::{Format, ImportOptions, Input};
@@ -228,8 +230,8 @@ impl Export {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotExpressible`](crate::Error::NotExpressible) where a text that the edit took out would remain; those of the
-    /// parser of the original.
+    /// [`Error::NotExpressible`](crate::Error::NotExpressible) if a removed text would remain; the errors of the
+    /// parser.
     pub fn with_edits(
         &self,
         original: &Input<'_>,
@@ -244,19 +246,19 @@ impl Export {
         (self.with_edits)(&Edit { original, options, base, edited })
     }
 
-    /// Returns the values that a document omits and its user must supply.
+    /// Returns the values omitted from a document, which its user must supply.
     ///
     /// # Errors
-    /// Those of its parser.
+    /// The errors of the parser.
     pub fn supply(&self, document: &[u8], media_type: &str) -> Result<Supply> {
         let syntax = if media_type.contains("yaml") { Syntax::Yaml } else { Syntax::Json };
         (self.supply)(document, syntax)
     }
 
-    /// The name of the requested version, such as 1.0 for 1.0.1.
+    /// Returns the name of the requested version, such as 1.0 for 1.0.1.
     ///
     /// # Errors
-    /// Which versions there are.
+    /// A message that lists the available versions.
     pub fn version(&self, asked: &str) -> std::result::Result<&'static str, String> {
         (self.read_version)(asked).ok_or_else(|| match self.versions {
             [] => "there is only one version".to_owned(),

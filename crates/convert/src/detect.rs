@@ -19,7 +19,7 @@ use crate::{Error, Result, td};
 /// ```
 ///
 /// # Errors
-/// [`Error::UnclearFormat`] says what was looked for, or what contradicts itself; [`Error::MalformedJson`].
+/// [`Error::UnclearFormat`] if characteristic members are missing or contradict each other; [`Error::MalformedJson`].
 pub fn detect(json: &str) -> Result<Format> {
     let malformed = |error| signs::explain(td::internal::malformed_json(&error).into(), json);
     if !json.trim_start().starts_with('{') {

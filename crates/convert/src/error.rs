@@ -1,4 +1,4 @@
-//! The errors of reading, converting and exporting documents of other formats.
+//! Errors of parsing, converting, and exporting documents in other formats.
 
 use agentdex_td::{self as td, Report};
 
@@ -19,14 +19,14 @@ pub enum Error {
         /// Message of the parser.
         message: String,
     },
-    /// The text is not YAML, or has no JSON form.
+    /// The text is not YAML, or can't be represented in JSON.
     #[error("malformed YAML at line {line}, column {column}: {message}")]
     MalformedYaml {
         /// Line, from 1.
         line: usize,
         /// Column, from 1.
         column: usize,
-        /// Explanation without quotes from the text.
+        /// Explanation, without quoting the text.
         message: String,
     },
     /// The document is larger than allowed.
@@ -35,18 +35,19 @@ pub enum Error {
         /// Maximum size in bytes.
         maximum: usize,
     },
-    /// Another limit is exceeded.
+    /// Another quantity exceeds its limit.
     #[error("{what} exceeds the limit of {maximum}")]
     LimitExceeded {
-        /// Quantity that was measured, such as `JSON nesting depth` or `length of the id in bytes`.
+        /// Name of the quantity, such as `JSON nesting depth` or `length of the id in bytes`.
         what: &'static str,
-        /// The largest allowed value.
+        /// Maximum value.
         maximum: u64,
     },
-    /// A document in another format breaks the rules of its format, or yields no Thing.
+    /// A document in another format breaks the rules of its format, or can't be converted to a
+    /// Thing.
     #[error("the {format} document is invalid: {report}")]
     InvalidSource {
-        /// The format's name, such as `agent-spec`.
+        /// Name of the format, such as `agent-spec`.
         format: &'static str,
         /// All faults of the document.
         report: Report,
@@ -60,17 +61,17 @@ pub enum Error {
     /// A Thing can't be expressed in the other format.
     #[error("the Thing can't be exported as {format}: {reason}")]
     NotExpressible {
-        /// The format's name, such as `agent-spec`.
+        /// Name of the format, such as `agent-spec`.
         format: &'static str,
-        /// Requirement that the Thing doesn't meet.
+        /// Requirement of the format that the Thing doesn't meet.
         reason: String,
     },
     /// The feature is not enabled.
     #[error("this registry does not offer {what}: {instead}")]
     Unsupported {
-        /// Feature that was requested.
+        /// Requested feature.
         what: &'static str,
-        /// Instructions to enable it, and the alternatives.
+        /// Instructions for enabling the feature, and alternatives.
         instead: &'static str,
     },
     /// A setting is unknown, or has an invalid value.
@@ -81,15 +82,15 @@ pub enum Error {
         /// Explanation of the error, and a valid value.
         message: String,
     },
-    /// A file or socket failed.
+    /// An operation on a file or socket failed.
     #[error("{doing}: {source}")]
     Io {
-        /// Operation that failed, with the path or address.
+        /// Failed operation, with the path or address.
         doing: String,
-        /// The cause.
+        /// Underlying error.
         source: std::io::Error,
     },
-    /// The description created from a document is refused.
+    /// The description created from a document is invalid.
     #[error(transparent)]
     Description(td::Error),
 }

@@ -1,4 +1,4 @@
-//! The formats: a format is a folder, and one line in the list here.
+//! The list of formats. A format consists of a folder and a line in this list.
 
 use std::{fmt, str::FromStr};
 
@@ -33,7 +33,7 @@ macro_rules! define_formats {
         }
 
         impl Format {
-            /// All of them.
+            /// All formats.
             pub const ALL: &'static [Format] = &[$(Format::$variant,)+];
         }
     };

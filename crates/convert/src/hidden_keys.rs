@@ -1,4 +1,4 @@
-//! Keys in the URLs of forms that were hidden: each is a security scheme (TD 1.1, section 5.3.3.5).
+//! Security schemes for API keys that were hidden in the URLs of forms (TD 1.1, section 5.3.3.5).
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};

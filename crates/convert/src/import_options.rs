@@ -1,5 +1,4 @@
-//! The parameters of an import beside the document: those of the REST API and flags of the
-//! commands, by the table of its format.
+//! Parameters of an import, as used by the REST API and by flags of the commands, according to the table of the format.
 
 use fluent_uri::Iri;
 use serde_json::Value;
@@ -10,13 +9,13 @@ use crate::td;
 /// A parameter of an import.
 #[derive(Debug)]
 pub struct Parameter {
-    /// The name of the parameter; in flags, with `-` instead of `_`.
+    /// Name of the parameter; in flags, with `-` instead of `_`.
     pub name: &'static str,
     /// Type of its value.
     pub kind: ParameterKind,
     /// Purpose, in one sentence without a period.
     pub help: &'static str,
-    /// True if it affects the validity of documents, and not only the result.
+    /// True if the parameter affects the validity of documents, not only the result of the conversion.
     pub is_for_validation: bool,
 }
 
@@ -27,11 +26,11 @@ pub enum ParameterKind {
     Text,
     /// The id of a Thing.
     Id,
-    /// The URL of the document; everyone who can read the Thing can read it.
+    /// The URL of the document, which is visible to everyone who can read the Thing.
     Source,
     /// `true` or `false`.
     Flag,
-    /// One of these words; the first is the default.
+    /// One of these words. The first is the default.
     Choice(&'static [&'static str]),
 }
 
@@ -51,7 +50,7 @@ impl Parameter {
     }
 }
 
-/// The parameters that come with a document.
+/// Parameters of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     values: Vec<(&'static str, String)>,
@@ -62,7 +61,7 @@ pub struct ImportOptions {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct InvalidOption {
-    /// The name of the parameter.
+    /// Name of the parameter.
     pub name: String,
     /// Explanation of the error.
     pub message: String,
@@ -72,7 +71,7 @@ impl ImportOptions {
     /// Sets a parameter of a format.
     ///
     /// # Errors
-    /// [`InvalidOption`] for a value that it can't have; also where the format has no such parameter.
+    /// [`InvalidOption`] if the value is invalid, or if the format has no such parameter.
     pub fn set(&mut self, format: Format, name: &str, value: &str) -> Result<(), InvalidOption> {
         let invalid = |message: String| Err(InvalidOption { name: name.to_owned(), message });
         let parameters = format.import().map_or(&[][..], |import| import.parameters);
@@ -100,7 +99,7 @@ impl ImportOptions {
         Ok(())
     }
 
-    /// Sets the id and the source of a document that was fetched.
+    /// Sets the id and the source of a fetched document.
     pub fn of_fetched(id: Option<&str>, source: Option<&str>) -> ImportOptions {
         let values = [("id", id), ("base", source)];
         let given = values.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned())));
@@ -129,18 +128,18 @@ impl ImportOptions {
         self
     }
 
-    /// Creates Thing Models if no endpoint is known, and if the format supports it.
+    /// Enables Thing Models for agents without a known endpoint, if the format supports them.
     pub fn thing_model(mut self, thing_model: bool) -> ImportOptions {
         self.thing_model = thing_model;
         self
     }
 
-    /// The value of a parameter.
+    /// Returns the value of a parameter.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The given parameters, in the order of their names.
+    /// Iterates over the given parameters, ordered by name.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let mut given: Vec<(&str, &str)> = self.values.iter().map(|(name, value)| (*name, value.as_str())).collect();
         given.sort_by_key(|(name, _)| *name);

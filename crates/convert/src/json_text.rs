@@ -1,8 +1,8 @@
-//! `JsonText`: what serde reads, written down as JSON while it is read. Member order and repeated
-//! members survive; the spelling of numbers does in YAML, and not in JSON5.
+//! `JsonText`: JSON text written while serde parses another syntax. The order of members and repeated members are
+//! preserved; the notation of numbers is preserved for YAML, but not for JSON5.
 //!
-//! Depth and length are bounded on the way: a deeply nested source is an error, not a stack overflow,
-//! and reading ends early where aliases stand for more than the limit.
+//! Depth and length are limited during parsing: a deeply nested source causes an error instead of a stack overflow, and
+//! parsing stops early if aliases would expand beyond the limit.
 
 mod scalars;
 
@@ -21,7 +21,7 @@ const DEEPEST_PLACED: usize = 24;
 /// Longest tag that is looked for before a scalar, in bytes.
 const LONGEST_TAG: usize = 64;
 
-/// JSON text that is being written.
+/// JSON text under construction.
 #[derive(Debug)]
 pub struct JsonText {
     text: String,
@@ -39,7 +39,7 @@ enum Limit {
 }
 
 impl JsonText {
-    /// An empty text of at most `maximum` bytes.
+    /// Creates an empty text of at most `maximum` bytes.
     pub fn up_to(maximum: usize) -> JsonText {
         JsonText { text: String::new(), maximum, exceeded: None, scalars: None }
     }
@@ -71,16 +71,17 @@ impl JsonText {
         self.push(&json)
     }
 
-    /// Writes one value.
+    /// Parses a single value, and writes it as JSON.
     ///
     /// # Errors
-    /// Those of the source, also for a number or a name that JSON can't have; and one that means
-    /// nothing where [`JsonText::exceeded`] knows better.
+    /// The errors of the parser, also for numbers and names that JSON can't represent. If [`JsonText::exceeded`]
+    /// returns an error, use that one instead.
     pub fn read<'de, D: Deserializer<'de>>(&mut self, source: D) -> Result<(), D::Error> {
         Value { json: self, depth: 0 }.deserialize(source)
     }
 
-    /// The limit that ended the reading, as an error; `length` is the noun for the length.
+    /// Returns the exceeded limit as an error, if parsing stopped because of it. `length` is the name of the length
+    /// limit.
     pub fn exceeded(&self, length: &'static str) -> Option<Error> {
         let (what, maximum) = match self.exceeded? {
             Limit::Nesting => ("JSON nesting depth", MAX_NESTING),

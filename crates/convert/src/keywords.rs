@@ -1,5 +1,5 @@
-//! The keywords of JSON Schema: what their values are by the meta-schema of draft 2020-12, and what of them a Thing
-//! Description has (TD 1.1, section 5.3.2).
+//! Keywords of JSON Schema: the values allowed by the meta-schema of draft 2020-12, and the keywords also used in Thing
+//! Descriptions (TD 1.1, section 5.3.2).
 
 use std::collections::HashSet;
 

@@ -1,11 +1,11 @@
 //! Conversions between descriptions of agents and W3C Thing Descriptions.
 //!
-//! [`Format`] lists the formats: Open Agent Spec, A2A agent cards, `server.json` of MCP, AOS agents, LMOS capability
-//! files. [`detect`] finds the format of a document; [`Format::descriptor`] has its [`Import`] and [`Export`]. A module
-//! for each format has its own types.
+//! [`Format`] lists the formats: Open Agent Spec, A2A agent cards, `server.json` of MCP, AOS agents, and LMOS
+//! capability files. [`detect`] detects the format of a document, and [`Format::descriptor`] returns its [`Import`] and
+//! [`Export`]. The types of each format are in a module of the same name.
 //!
-//! A conversion returns Things that validate, warnings with JSON Pointers into the source, and the [`Source`] as it may
-//! be stored and exported again: secrets are replaced before it is mapped.
+//! A conversion returns valid Things, warnings with JSON Pointers into the source, and the [`Source`] in a form that
+//! can be stored and exported again, since secrets are replaced before the conversion.
 //!
 //! ```
 //! use agentdex_convert::{ImportOptions, Input, detect};
@@ -76,7 +76,7 @@ pub use self::{
 };
 use agentdex_td as td;
 
-/// Maximum size of a document in another format, in bytes, and of the JSON form of YAML.
+/// Maximum size of a document in another format in bytes, and of the JSON into which YAML is converted.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The README, whose examples are tested.

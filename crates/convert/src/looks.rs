@@ -1,5 +1,4 @@
-//! Recognition of documents that are found in place of a description of an agent: one of our formats, or something
-//! else.
+//! Recognition of documents found in place of an agent's description: documents of a supported format, and others.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,5 @@
-//! Reading JSON documents of other formats: secrets are taken out before anything else is done.
+//! `RedactedJson`: a parsed JSON document in another format, from which secrets were removed before
+//! any further processing.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Documents that Things were exported as, and that come back: as they were, or edited.
+//! Recognition of documents that were exported from a Thing and are imported again, either unchanged or edited.
 
 use serde_json::Value;
 
@@ -10,20 +10,20 @@ use crate::{
     thing_builder::described,
 };
 
-/// The relation of a document to the Thing from which it may have been exported.
+/// Relation between a document and the Thing from which it may have been exported.
 #[derive(Debug)]
 pub enum Returned {
-    /// It is the export of the Thing.
+    /// The document is an export of the Thing.
     Unchanged,
-    /// It is the export of the Thing with these edits.
+    /// The document is an export of the Thing, with edits. Contains the edited description.
     Edited(Document),
-    /// It is another document, or it was edited in places without a counterpart in the Thing.
+    /// The document is unrelated, or has edits without a counterpart in the Thing.
     Other,
 }
 
 impl Export {
-    /// Compares a document with the export of a Thing. Numbers are equal if their values are, and the order of
-    /// members doesn't matter.
+    /// Compares a document with the export of a Thing. Numbers with equal values are equal, and the order of members is
+    /// ignored.
     ///
     /// ```
     /// use agentdex_convert::{Format, ImportOptions, Input, Returned};
@@ -73,8 +73,8 @@ impl Export {
         edited.filter(is_valid).map_or(Returned::Other, Returned::Edited)
     }
 
-    /// The number of values in which a document differs from the export of a Thing: 0 if it is that export. `None` if the Thing
-    /// can't be exported, or the document isn't JSON or YAML.
+    /// Returns the number of values in which a document differs from the export of a Thing; 0 if they are equal.
+    /// Returns `None` if the Thing can't be exported, or if the document is neither JSON nor YAML.
     pub fn distance(&self, thing: &Value, converted: &ConvertedThing) -> Option<usize> {
         let sent = converted.source.to_json()?;
         if is_with_description(&converted.source, &sent) {

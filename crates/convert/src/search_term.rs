@@ -1,25 +1,26 @@
-//! Terms of extensions that are worth a search: formats name them, and the index reads them.
+//! Format-specific members of descriptions that are indexed for searches.
 
-/// A searched member, in addition to those that every Thing can have.
+/// A searched member, in addition to the members searched in all Things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchTerm {
-    /// The path from the root of a description, by member names; arrays on the way are traversed.
+    /// Path from the root of a description, by member names. Arrays on the path are traversed.
     pub path: &'static [&'static str],
     /// Content of the member.
     pub content: SearchContent,
 }
 
-/// Content of the member that a [`SearchTerm`] names.
+/// Content of a searched member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchContent {
-    /// A string, or several.
+    /// A string, or an array of strings.
     Text,
     /// A data schema, whose names, titles, and descriptions are read.
     Schema,
-    /// An object that may have tags.
+    /// An object that may contain tags.
     Tags,
-    /// Anything: a Thing that has the member speaks this protocol, even if no form says so.
+    /// Any value. A Thing that has the member supports this protocol, even if no form names the protocol.
     Protocol(&'static str),
-    /// Why a Thing should no longer be used, such as `deprecated`: a value of the filter `status`, and a lower rank.
+    /// The reason why a Thing should no longer be used, such as `deprecated`. It is a value of the filter `status`, and
+    /// lowers the rank.
     Withdrawal,
 }

@@ -1,9 +1,9 @@
-//! Members that a document of another format has, and what is done about values of another kind.
+//! Tables of the members of documents in other formats, and correction of values with an unexpected type.
 //!
-//! The working copy of a document is fixed in place, so that all other code finds what the tables say or
-//! nothing: a number where a text is meant is a text, one value where a list is meant is a list of one,
-//! `null` is absent, snake_case is what readers of protocol buffers take too. What can't be fixed is
-//! left out of the working copy. Each of these is a warning; members that no table knows stay.
+//! The working copy of a document is corrected in place, so that all other code finds values of the expected type or
+//! none at all. A number is converted to a string, a single value to a list with one element, `null` to an absent
+//! member, and a snake_case name to camelCase, as in the JSON mapping of protocol buffers. Values that can't be
+//! corrected are removed from the working copy. Each correction causes a warning. Unknown members are kept.
 
 use serde_json::{Map, Value};
 

@@ -1,10 +1,11 @@
-//! Signatures of A2A agent cards: JWS (RFC 7515) over a canonical form (RFC 8785) of the card; and of tokens that
-//! clients prove themselves with (RFC 7519).
+//! Signatures of A2A agent cards, which are JWS (RFC 7515) over a canonical form (RFC 8785) of the card, and of the
+//! tokens by which clients authenticate (RFC 7519).
 //!
-//! [`verify`] is pure: it takes a card as it was received and the trusted keys, and returns whether the owner of one
-//! of these keys signed exactly this card. Keys that a card itself names prove nothing. There is no maintained JOSE
-//! library on top of ring, and the part needed of one is small: [`entry`] reads an entry of `signatures` with its
-//! [`header`], [`key`] has ring check it, [`checking`] bounds how often. [`Claims::read`] does the same for a token.
+//! [`verify`] performs no I/O: it takes a card as received and the trusted keys, and determines whether the owner of
+//! one of these keys signed exactly this card. Keys named by the card itself prove nothing. No maintained JOSE library
+//! is based on ring, and only a small part of JOSE is needed: [`entry`] parses an entry of `signatures` with its
+//! [`header`], [`key`] verifies it with ring, and [`checking`] limits the number of verifications. [`Claims::read`]
+//! verifies a token.
 
 mod algorithm;
 mod checking;
@@ -34,8 +35,8 @@ pub use crate::verification::{Form, Status, Verification};
 
 use crate::td::{Document, Timestamp};
 
-/// Checks the signatures of a card. One valid signature is enough. Without one, an invalid
-/// signature takes precedence over those with unknown keys.
+/// Verifies the signatures of a card. A single valid signature is sufficient. If there is none, an invalid signature
+/// takes precedence over signatures with unknown keys.
 ///
 /// ```
 /// use agentdex_convert::signature::{Status, TrustedKeys, verify};
@@ -49,7 +50,7 @@ pub fn verify(card: &Document, keys: &TrustedKeys, now: Timestamp) -> Verificati
     Checking::of(Cow::Borrowed(card)).with(keys, now)
 }
 
-/// SHA-256 of a document, as `sha256:` and hexadecimal digits.
+/// Returns the SHA-256 of a document, as `sha256:` and hexadecimal digits.
 ///
 /// ```
 /// let digest = agentdex_convert::signature::digest(b"{}");

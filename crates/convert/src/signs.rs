@@ -1,5 +1,5 @@
-//! Signs that tell apart the documents found in place of a description of an agent: those of each format, and of other
-//! documents that are found there.
+//! Characteristic members of documents that are found in place of an agent's description, by which each format and
+//! other known documents are recognized.
 
 use serde_json::{Map, Value};
 

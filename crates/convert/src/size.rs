@@ -1,4 +1,4 @@
-//! About how long a value is as JSON text, so that nothing grows beyond what anybody takes.
+//! Approximate size of a value as JSON text, for enforcing size limits.
 
 use serde_json::Value;
 

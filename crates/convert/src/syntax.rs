@@ -15,7 +15,7 @@ pub enum Syntax {
 }
 
 impl Syntax {
-    /// Returns the syntax of a file by its extension, in any case: `.json`, `.yaml` or `.yml`.
+    /// Returns the syntax for a file name extension, regardless of case: `.json`, `.yaml`, or `.yml`.
     pub fn of_file_name(name: &str) -> Option<Syntax> {
         match name.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
             "json" => Some(Syntax::Json),
@@ -24,7 +24,7 @@ impl Syntax {
         }
     }
 
-    /// The media type of exported documents in this syntax.
+    /// Returns the media type of exported documents in this syntax.
     pub fn media_type(self) -> &'static str {
         match self {
             Syntax::Json => "application/json",
@@ -32,8 +32,8 @@ impl Syntax {
         }
     }
 
-    /// The document as JSON text: JSON unchanged except for a byte order mark, YAML converted. JSON
-    /// isn't checked here, and may be malformed; converted YAML is always well-formed.
+    /// Converts a document to JSON text. JSON is returned unchanged except for a byte order mark; it isn't checked, and
+    /// may be malformed. Converted YAML is always well-formed.
     ///
     /// ```
     /// # if !cfg!(feature = "yaml") { return Ok(()); }
@@ -45,9 +45,9 @@ impl Syntax {
     /// ```
     ///
     /// # Errors
-    /// [`Error::DocumentTooLarge`] beyond [`MAX_SOURCE_BYTES`], [`Error::MalformedJson`] or
-    /// [`Error::MalformedYaml`]; for YAML [`Error::LimitExceeded`] too: nesting, number of values, and
-    /// what its aliases stand for. No message quotes the document.
+    /// [`Error::DocumentTooLarge`] beyond [`MAX_SOURCE_BYTES`], [`Error::MalformedJson`] or [`Error::MalformedYaml`];
+    /// for YAML also [`Error::LimitExceeded`], for nesting, the number of values, and expanded aliases. Messages don't
+    /// quote the document.
     pub fn to_json(self, bytes: &[u8]) -> Result<Cow<'_, str>> {
         self.transcribe(bytes, yaml::to_json)
     }

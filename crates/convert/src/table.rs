@@ -1,4 +1,4 @@
-//! The table of formats: everything that is done with a format is driven by its [`Descriptor`].
+//! The table of formats: all operations on a format are driven by its [`Descriptor`].
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use crate::SearchTerm;
 macro_rules! define_table {
     ($($(#[$doc:meta])* $variant:ident = $folder:ident,)+) => {
         impl Format {
-            /// Returns the entry of the format in the table of formats.
+            /// Returns the descriptor of the format.
             pub fn descriptor(self) -> &'static Descriptor {
                 match self {
                     $(Format::$variant => &super::$folder::FORMAT,)+
@@ -21,49 +21,49 @@ macro_rules! define_table {
 list_formats!(define_table);
 
 impl Format {
-    /// The name in parameters, flags, filters, paths, and records.
+    /// Returns the name used in parameters, flags, filters, paths, and records.
     pub fn name(self) -> &'static str {
         self.descriptor().name
     }
 
-    /// Returns the import of its documents as Things; none for Thing Descriptions, which are Things.
+    /// Returns the import of documents as Things, or `None` for Thing Descriptions, which need no conversion.
     pub fn import(self) -> Option<&'static Import> {
         self.descriptor().import.as_ref()
     }
 
-    /// Returns the export of Things as its documents; none for Thing Descriptions.
+    /// Returns the export of Things as documents, or `None` for Thing Descriptions.
     pub fn export(self) -> Option<&'static Export> {
         self.descriptor().export.as_ref()
     }
 
-    /// Returns the settings for polling the URL of a document, if agents serve it themselves.
+    /// Returns the settings for polling the URL of a document, if agents publish such documents.
     pub fn tracking(self) -> Option<&'static Tracking> {
         self.import()?.tracking.as_ref()
     }
 
-    /// True if its documents may be signed.
+    /// True if documents in this format may be signed.
     pub fn is_signed(self) -> bool {
         self.tracking().is_some_and(|tracking| tracking.is_signed)
     }
 
-    /// Returns the searched members of descriptions of all formats, in addition to those of every Thing.
+    /// Returns the format-specific members that are searched, for all formats.
     pub fn search_terms() -> &'static [SearchTerm] {
         static TERMS: LazyLock<Vec<SearchTerm>> =
             LazyLock::new(|| Format::ALL.iter().flat_map(|format| format.descriptor().search_terms).copied().collect());
         &TERMS
     }
 
-    /// The formats with imports, each with its import.
+    /// Returns the formats that can be imported, each with its import.
     pub fn imports() -> impl Iterator<Item = (Format, &'static Import)> {
         Format::ALL.iter().filter_map(|&format| Some((format, format.import()?)))
     }
 
-    /// The formats with exports, each with its export.
+    /// Returns the formats to which Things can be exported, each with its export.
     pub fn exports() -> impl Iterator<Item = (Format, &'static Export)> {
         Format::ALL.iter().filter_map(|&format| Some((format, format.export()?)))
     }
 
-    /// The names of formats, as a list in a sentence.
+    /// Returns the names of formats, as a list in a sentence.
     pub fn names(formats: impl Iterator<Item = Format>) -> String {
         let names: Vec<&str> = formats.map(Format::name).collect();
         match names.as_slice() {

@@ -1,5 +1,5 @@
-//! Thing Descriptions that are made of documents of other formats: one vocabulary for all of them, with
-//! the members in the order in which specifications show them.
+//! Builder for Thing Descriptions created from documents in other formats. It defines the terms used by all of them,
+//! and orders members as in the specifications.
 
 use std::io::Write;
 

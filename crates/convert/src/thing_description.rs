@@ -1,4 +1,4 @@
-//! Descriptor of Thing Descriptions in the table of formats: they are Things already.
+//! Descriptor of Thing Descriptions, which need no conversion, in the table of formats.
 
 use super::{
     Descriptor,

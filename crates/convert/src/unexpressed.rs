@@ -1,8 +1,9 @@
-//! What a document that was made of a Thing doesn't say of it.
+//! Detection of content of a Thing that is missing from a document generated from it.
 //!
-//! Data, security, and calls are compared with those of the Things that importing the document gives. Every other member
-//! of the Thing is compared value by value: it is in one of these Things, or its texts are in the document. What only
-//! agentdex reads, a description in metadata or an extension of ours, is left out before.
+//! The document is imported again. Data, security, and calls of the Thing are compared with those of the resulting
+//! Things. Every other member is compared value by value: it must occur in one of these Things, or its texts must occur
+//! in the document. Content that only agentdex interprets, such as a description in metadata, is removed from the
+//! document before the comparison.
 
 mod losses;
 mod requests;
@@ -91,11 +92,12 @@ const OF_TOOL: [&str; 5] = ["mcp:name", "mcp:title", "mcp:description", "mcp:inp
 const MOST_FORMS: usize = 64;
 
 impl Export {
-    /// Creates a document from a Thing Description, in one of its versions. Each member of the Thing that the
-    /// document lacks or changes causes a warning `not-expressed`, with a pointer into the Thing.
+    /// Converts a Thing Description to a document, in one of the versions of the format. Each member of the Thing that
+    /// is missing or changed in the document causes a warning `not-expressed`, with a pointer into the Thing.
     ///
     /// # Errors
-    /// [`Error::NotExpressible`](crate::Error::NotExpressible) says what such a document can't say.
+    /// [`Error::NotExpressible`](crate::Error::NotExpressible) if the document can't express required content of the
+    /// Thing.
     pub fn from_thing(&self, thing: &Value, version: Option<&str>) -> Result<Rendition> {
         let mut made = (self.from_thing)(thing, version)?;
         if let Some((format, _)) = Format::exports().find(|(_, export)| export.path == self.path) {

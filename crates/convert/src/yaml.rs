@@ -1,10 +1,10 @@
-//! YAML as JSON text.
+//! Conversion of YAML to JSON text.
 //!
-//! Read is what has a JSON form: one document, names that are text (a plain `1` is the text `1`),
-//! anchors, aliases and merge keys, the tags of the core schema. Booleans are `true` and `false` alone,
-//! so that `no` and `on` stay text; numbers with leading zeros stay text, since YAML 1.1 and 1.2
-//! disagree about what they are; `1e3` is a number as in YAML 1.2, though readers of 1.1 take it for text. Read by YAML 1.1
-//! all of these are what PyYAML takes them for. Repeated names are refused.
+//! Only YAML that can be represented in JSON is accepted: a single document, names that are strings (a plain `1` is the
+//! string `1`), anchors, aliases, merge keys, and the tags of the core schema. Only `true` and `false` are booleans, so
+//! `no` and `on` are strings. Numbers with leading zeros are strings, since YAML 1.1 and 1.2 interpret them
+//! differently. `1e3` is a number as in YAML 1.2, although parsers of YAML 1.1 read a string. If YAML 1.1 is requested,
+//! all of these are interpreted as by PyYAML. Repeated names are refused.
 
 use serde_saphyr::{Error as YamlError, ExternalMessageSource, budget::BudgetBreach, granit_parser::ErrorKind};
 

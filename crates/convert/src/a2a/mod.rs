@@ -13,18 +13,18 @@
 //! In the description, a member of the card without a counterpart in a TD keeps its name and value with the prefix
 //! `a2a:`. Terms defined by agentdex:
 //!
-//! | term | where | what |
+//! | term | location | content |
 //! |---|---|---|
-//! | `a2a:binding`, `a2a:protocolVersion`, `a2a:tenant` | form | the interface that the form is of |
-//! | `a2a:method` | form | the method of the protocol that is called |
-//! | `a2a:http`, `a2a:openIdConnect`, `a2a:mutualTLS` | security | schemes that a TD hasn't |
-//! | `a2a:implicit`, `a2a:password` | security | flows of OAuth 2.0 that a TD hasn't |
-//! | `a2a:scheme` | security | the HTTP scheme; the card's name of what the definition is of |
+//! | `a2a:binding`, `a2a:protocolVersion`, `a2a:tenant` | form | the interface of the form |
+//! | `a2a:method` | form | the called method of the protocol |
+//! | `a2a:http`, `a2a:openIdConnect`, `a2a:mutualTLS` | security | schemes that a TD can't express |
+//! | `a2a:implicit`, `a2a:password` | security | OAuth 2.0 flows that a TD can't express |
+//! | `a2a:scheme` | security | the HTTP scheme; the name of the scheme in the card |
 //! | `a2a:scopes` | security | scopes with their descriptions |
-//! | `a2a:flow`, `a2a:flows` | security | other members of the flow, and other flows than a card's |
-//! | `a2a:declared` | security | the card's scheme where a TD can only say `auto` |
-//! | `a2a:undeclared` | security | what a card requires by a name that it doesn't declare |
-//! | `a2a:siblings` | security | members beside the object that a scheme of 1.0 is in |
+//! | `a2a:flow`, `a2a:flows` | security | further members of the flow, and flows that a card doesn't define |
+//! | `a2a:declared` | security | the scheme of the card, if the TD can only express it as `auto` |
+//! | `a2a:undeclared` | security | names of required schemes that the card doesn't declare |
+//! | `a2a:siblings` | security | members next to the object that contains a scheme of version 1.0 |
 //!
 //! A card is exported unchanged until its description is edited. After that, the export contains the edits but no
 //! signatures ([`Export::with_edits`](crate::Export::with_edits)). A version 0.3 card declares the protocol version of

@@ -1,25 +1,29 @@
-//! Open Agent Spec: configurations of agents, flows and tools.
+//! Open Agent Spec: configurations of agents, flows, and tools.
 //!
-//! A [`Configuration`] is read into a graph of its components, by one table of the types that there are,
-//! and validated in one of two [`Profile`]s: by the text of the language, or by what its SDK accepts.
+//! A [`Configuration`] is parsed into a graph of its components, driven by a table of component types, and validated
+//! according to one of two [`Profile`]s: the text of the specification, or the rules of its SDK.
 //!
-//! - **All or nothing.** All agents of a document are registered, or none. The same document again changes nothing; one
-//!   that leads to the same description, such as YAML after JSON, replaces the original without an event. Nested agents
-//!   and tools that it no longer has are removed with it (they have `agentdex:partOf`), and all of them when its Thing is
-//!   removed or expires. Components in separate files are parts of the form of a request, or `--component`.
-//! - **Found by what it can do.** The action of an agent, or without an address its capability, has the name of the agent.
-//!   Its tools are capabilities too, and those of the members and steps of a team or flow (`agentspec:via` names the
-//!   member).
-//! - **No secrets.** What the language marks as a secret, keys and tokens anywhere in a text, credentials in URLs, and what
-//!   looks like a secret under a name that says so, is replaced before anything is stored, each with a warning; prompts
-//!   too, unless they are to be published. An export is the document without them; `components_registry` supplies them.
-//! - **No invented addresses.** An agent whose address isn't in the document is called once a base gives its URL: `{id}`
-//!   and `{name}` in it are filled in, which several agents need. It gets a POST of its inputs as JSON there, or messages
-//!   of A2A.
-//! - **Edits.** What was edited in a Thing is in the member of the configuration that it is made of, and the rest in
-//!   `metadata.thingDescriptionEdits`: operations of JSON Patch (RFC 6902) on the Thing Description, made on import.
-//! - **Exports.** A configuration that another Thing was exported as has its description in `metadata.thingDescription`,
-//!   which is read; texts that were edited in the configuration are edited in it.
+//! - **Atomic registration.** Either all agents of a document are registered, or none. Registering the same document
+//!   again changes nothing. A different document that results in the same description, such as YAML after JSON,
+//!   replaces the original without an event. Nested agents and tools that are no longer in the document are removed
+//!   (they have `agentdex:partOf`), and all of them are removed when the document's Thing is removed or expires.
+//!   Components in separate files are sent as parts of a form, or with `--component`.
+//! - **Searchable abilities.** The action of an agent (or its capability, if the agent has no address) has the name of
+//!   the agent. Its tools are capabilities, too, as are those of the members and steps of a team or flow
+//!   (`agentspec:via` names the member).
+//! - **No secrets.** Fields marked as secrets by the language, keys and tokens in any text, credentials in URLs, and
+//!   values that look like secrets and have the name of one are replaced before anything is stored, each with a
+//!   warning. The same applies to prompts, unless they are to be published. An export contains references instead, for
+//!   which `components_registry` supplies the values.
+//! - **No invented addresses.** An agent without an address in the document can be called if a base URL is given. The
+//!   placeholders `{id}` and `{name}` in it are replaced, and are required for documents with several agents. The agent
+//!   receives its inputs as JSON in a POST request to that URL, or A2A messages.
+//! - **Edits.** Edits of a Thing are written to the corresponding fields of the configuration. All other edits are
+//!   stored in `metadata.thingDescriptionEdits`, as JSON Patch operations (RFC 6902) that an import applies to the
+//!   Thing Description.
+//! - **Exports.** A configuration exported from another Thing contains the Thing's description in
+//!   `metadata.thingDescription`, which an import uses. Texts edited in the configuration are then edited in the
+//!   description, too.
 
 mod chain;
 mod coercion;

@@ -1,4 +1,4 @@
-//! The agent and what belongs to it (sections 3.1, 3.2 and 3.11).
+//! The agent and its components (sections 3.1, 3.2, and 3.11).
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! Around a step: its context, what triggered the agent, and what it retrieved and called (sections 3.6, 3.8 to 3.10,
-//! 3.14, 3.15 and 4.6.1.1).
+//! The context of a step: session and user, the trigger of the agent, retrieved knowledge, and tool calls (sections
+//! 3.6, 3.8 to 3.10, 3.14, 3.15, and 4.6.1.1).
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! The description of an agent that was read, as its document has it.
+//! `AgentDocument`: a parsed description of an agent.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use crate::{
 
 type Object = Map<String, Value>;
 
-/// An AOS agent, read strictly, without its secrets.
+/// An AOS agent, parsed strictly, without its secrets.
 #[derive(Debug, Clone)]
 pub struct AgentDocument {
     bytes: Vec<u8>,
@@ -22,8 +22,8 @@ pub struct AgentDocument {
 }
 
 impl AgentDocument {
-    /// Reads an Agent object (section 3.1). Its `instructions` and the `content` of its resources are private: they
-    /// are replaced unless `publish_prompts` shows them.
+    /// Parses an Agent object (section 3.1). Its `instructions` and the `content` of its resources are private: they
+    /// are hidden unless `publish_prompts` is set.
     ///
     /// ```
     /// use agentdex_convert::aos::{AgentDocument, Options};
@@ -39,7 +39,7 @@ impl AgentDocument {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidSource`] with everything that is wrong with it, and those of
+    /// [`Error::InvalidSource`] with all faults of the object; the errors of
     /// [`Document::parse`](crate::td::Document::parse).
     pub fn parse(json: &[u8], publish_prompts: bool) -> Result<AgentDocument> {
         let RedactedJson { bytes, value, warnings, .. } = RedactedJson::parse(json, &AgentMarks { publish_prompts })?;
@@ -69,12 +69,12 @@ impl AgentDocument {
         self.shows_prompts
     }
 
-    /// The original document without hidden values.
+    /// Returns the original document without hidden values.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the warnings about hidden values and repeated names; pointers are into the document.
+    /// Returns warnings about hidden values and repeated names. Pointers refer to the document.
     pub fn warnings(&self) -> &[Violation] {
         &self.warnings
     }

@@ -1,4 +1,4 @@
-//! Things as AOS agents: of one that was one, or of any other.
+//! Export of Things as AOS agents, whether they were imported from one or not.
 
 use std::collections::HashSet;
 
@@ -24,8 +24,8 @@ const NOT_EXPORTED: [&str; 1] = ["id"];
 /// content of resources) are empty, with a warning.
 ///
 /// # Errors
-/// [`Error::NotExpressible`] for what is not an object, says no version or provider, or has members under `aos:` that an
-/// agent can't have.
+/// [`Error::NotExpressible`] if the description is not an object, lacks a version or provider, or has members under
+/// `aos:` that are invalid in an agent.
 pub fn from_thing(thing: &Value) -> Result<Rendition> {
     let not_expressible = |reason: String| Error::NotExpressible { format: Format::Aos.name(), reason };
     let Some(members) = thing.as_object() else {

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 around all of it (sections 2.2, 3.12, 3.13 and 6).
+//! JSON-RPC 2.0 requests, responses, and errors (sections 2.2, 3.12, 3.13, and 6).
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -41,28 +41,28 @@ impl Id {
 /// A request (section 3.12.1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// Its id; `None` for a notification, which gets no response.
+    /// Id of the request; `None` for a notification, which gets no response.
     pub id: Option<Id>,
     /// Method and parameters.
     pub call: Call,
 }
 
-/// A request that can't be answered with a result, and the error with which it is answered.
+/// A refused request, with the error to be returned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
-    /// Its id, if it has one.
+    /// Id of the request, if it has one.
     pub id: Option<Id>,
-    /// True if it is well-formed and has no id, so that there is no response.
+    /// True if the request is well-formed but has no id, so that it gets no response.
     pub is_notification: bool,
-    /// The error to answer with, unless it is a notification.
+    /// The error to be returned, unless the request is a notification.
     pub error: RpcError,
 }
 
 impl Request {
-    /// Reads a request strictly.
+    /// Parses a request strictly.
     ///
     /// # Errors
-    /// The error that it is answered with.
+    /// The error to be returned.
     pub fn read(value: &Value) -> Result<Request, Refusal> {
         let invalid = |id: Option<Id>, detail: &str| Refusal {
             id,
@@ -119,7 +119,7 @@ words! {
 }
 
 impl ErrorKind {
-    /// The code.
+    /// Returns the numeric code.
     pub const fn code(self) -> i64 {
         match self {
             ErrorKind::Parse => -32700,
@@ -132,7 +132,7 @@ impl ErrorKind {
         }
     }
 
-    /// The message, for errors in section 6.1 as specified there.
+    /// Returns the message. For errors listed in section 6.1, it is the message specified there.
     pub const fn message(self) -> &'static str {
         match self {
             ErrorKind::Parse => "Invalid JSON payload",
@@ -158,7 +158,7 @@ object! {
 }
 
 impl RpcError {
-    /// An error with details.
+    /// Creates an error with details.
     pub fn of(kind: ErrorKind, detail: &str) -> RpcError {
         let data = Map::from_iter([("name".to_owned(), kind.as_str().into()), ("detail".to_owned(), detail.into())]);
         RpcError { code: kind.code(), message: kind.message().to_owned(), data: Some(data.into()) }

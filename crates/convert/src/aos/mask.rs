@@ -1,4 +1,4 @@
-//! Masking: secrets and personal data are taken out of what a step exchanges.
+//! Masking of secrets and personal data in the content of a step.
 
 use std::borrow::Cow;
 
@@ -41,19 +41,18 @@ pub struct Masking {
     pub personal_data: bool,
 }
 
-/// A request in which data was masked.
+/// A request with masked data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaskedRequest {
-    /// The request.
+    /// The masked request.
     pub request: Value,
-    /// The places of secrets as JSON Pointers: at most 100, each cut after 1 KiB.
+    /// Locations of secrets as JSON Pointers: at most 100, each truncated to 1 KiB.
     pub secrets: Vec<String>,
-    /// The places of personal data, in the same way.
+    /// Locations of personal data as JSON Pointers, with the same limits.
     pub personal_data: Vec<String>,
 }
 
-/// Masks the content of a request: all of its parameters except `context`; none if there is nothing to
-/// mask.
+/// Masks the content of a request: all of its parameters except `context`. Returns `None` if there is nothing to mask.
 pub fn mask(request: &Map<String, Value>, masking: Masking) -> Option<MaskedRequest> {
     let mut masked = MaskedRequest { request: Value::Null, secrets: Vec::new(), personal_data: Vec::new() };
     let mut changed = Vec::new();

@@ -1,4 +1,4 @@
-//! Messages and their parts (sections 3.3 to 3.5), and the sources that they cite (section 3.7).
+//! Messages and their parts (sections 3.3 to 3.5), and the sources cited in them (section 3.7).
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -32,18 +32,18 @@ words! {
     }
 }
 
-/// Parts: at least one (sections 3.3 and 3.6).
+/// The content of a message: one or more parts (sections 3.3 and 3.6).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Content(Vec<Part>);
 
 impl Content {
-    /// The parts.
+    /// Returns the parts.
     pub fn parts(&self) -> &[Part] {
         &self.0
     }
 
-    /// The text of all text parts, each on a separate line.
+    /// Returns the text of all text parts, each on a separate line.
     pub fn text(&self) -> String {
         let texts = self.0.iter().filter_map(|part| match part {
             Part::Text(part) => Some(part.text.as_str()),
@@ -185,7 +185,7 @@ object! {
 pub struct Data(Value);
 
 impl Data {
-    /// The data.
+    /// Returns the data.
     pub fn value(&self) -> &Value {
         &self.0
     }
@@ -207,9 +207,9 @@ impl Strict for Data {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum File {
-    /// Its bytes.
+    /// The file's bytes.
     Bytes(FileWithBytes),
-    /// Its URI.
+    /// The file's URI.
     Uri(FileWithUri),
 }
 
@@ -267,7 +267,7 @@ object! {
 pub struct Base64(String);
 
 impl Base64 {
-    /// The text as written.
+    /// Returns the Base64 text as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -293,7 +293,7 @@ impl Strict for Base64 {
     }
 }
 
-/// A source that an answer cites (section 3.7).
+/// A source cited in an answer (section 3.7).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Source {

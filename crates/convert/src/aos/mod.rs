@@ -1,7 +1,7 @@
-//! The Agent Observability Standard (AOS 0.1.0): its data objects, and agents as Things and back.
+//! The Agent Observability Standard (AOS 0.1.0): its data objects, and conversions between agents and Things.
 //!
-//! Everything is read strictly: what is missing or of another type is an error with its place. Members that the
-//! specification doesn't name are kept in descriptions of agents, and passed over elsewhere.
+//! All objects are parsed strictly: missing members, and members of another type, are errors with their location.
+//! Members not defined by the specification are kept in descriptions of agents, and ignored elsewhere.
 //!
 //! | section | here | shown by |
 //! |---|---|---|
@@ -16,7 +16,7 @@
 //! | 4 methods | [`Method`], [`Call`] | `tests/aos/requests.rs` |
 //! | 5 responses | [`SuccessResult`], [`PingResult`], [`Outcome`] | `tests/aos/objects.rs`, `tests/aos/requests.rs` |
 //!
-//! What the document says that an implementation MUST do, and the test that shows it (in `tests/aos`):
+//! Requirements (MUST) of the specification for an implementation, and the tests that cover them (in `tests/aos`):
 //!
 //! | section | MUST | shown by |
 //! |---|---|---|
@@ -30,24 +30,25 @@
 //! | 3.12.2 | either `result` or `error`, which is a JSONRPCError | `requests::a_response_has_a_result_or_an_error` |
 //! | 4.5 | messages are reported before they reach the agent or the user | the agent's duty: `examples/aos_guardian.rs` does so |
 //!
-//! Where the document contradicts itself or leaves something open:
-//! - `error` is a text in section 5.2 and an object in 3.12.2, 3.13 and 6: it is the object of JSON-RPC; the names of
-//!   5.2 are `data.name`. For the same reason `id` of an error may be an integer or `null`.
-//! - `citation` is required in section 4.5.1, "mostly" relevant for messages of the agent: it may be missing.
-//! - `null` in the place of an optional member is read as missing.
-//! - Sections 4.5.2 and 4.6 are there twice; the method's name counts.
-//! - Section 3.12.1 names methods that section 4 doesn't have (`steps/knowledge`, `messages/mcp`): they don't exist.
-//! - A2A methods have `payload` beside `method` instead of `params` (4.8.1): it is read there, and in `params`.
-//!   Requests and responses have the same methods (4.9): what has a `method` in its payload is a request.
-//! - A2A methods and `protocols/MCP` have no context, so that nobody knows whose message it is: `context` is read as
-//!   an extension, and without it only the form of the message is judged.
-//! - Requests without an `id`, which section 3.12.1 demands, are notifications of JSON-RPC: nothing is answered.
-//! - A timestamp without an offset is in UTC. `data` of a DataPart is an object in the type and "an object or an array"
-//!   in the description: both are read.
+//! Interpretation of contradictions and gaps in the specification:
+//! - `error` is a string in section 5.2, and an object in 3.12.2, 3.13, and 6. Here it is the object of JSON-RPC, and
+//!   the names in 5.2 are its `data.name`. For the same reason, the `id` of an error may be an integer or `null`.
+//! - `citation` is required in section 4.5.1, but "mostly" relevant for messages of the agent. Here it is optional.
+//! - `null` as the value of an optional member counts as missing.
+//! - The numbers 4.5.2 and 4.6 each denote two sections. The name of the method is authoritative.
+//! - Section 3.12.1 mentions methods that section 4 doesn't define (`steps/knowledge`, `messages/mcp`). They are
+//!   unknown here.
+//! - A2A methods have `payload` next to `method`, instead of `params` (4.8.1). Both locations are accepted. Requests
+//!   and responses have the same methods (4.9): if the payload contains a `method`, it is a request.
+//! - A2A methods and `protocols/MCP` have no context, so the agent that sends the message is unknown. Here `context` is
+//!   accepted as an extension. Without it, only the form of the message is judged.
+//! - Requests without the `id` required by section 3.12.1 are notifications of JSON-RPC, and get no response.
+//! - A timestamp without an offset is in UTC. The `data` of a DataPart is an object according to its type, and "an
+//!   object or an array" according to its description. Both are accepted.
 //!
-//! As a Thing: tools are entries of `lmos:capabilities` with data schemas, the provider is `lmos:vendor`, MCP servers
-//! and resources are links too, and all else keeps its name with the prefix `aos:`. `instructions` and the `content` of
-//! resources are private.
+//! As a Thing, tools are entries of `lmos:capabilities` with data schemas, the provider is `lmos:vendor`, and MCP
+//! servers and resources are also links. All other members keep their names with the prefix `aos:`. `instructions` and
+//! the `content` of resources are private.
 
 mod agent;
 mod context;
@@ -94,12 +95,12 @@ pub use self::{
     strict::Nullable,
 };
 
-/// The namespace of the prefix `aos` in descriptions.
+/// Namespace of the prefix `aos` in descriptions.
 pub const AOS_NAMESPACE: &str = "urn:agentdex:aos:";
 
 /// Options for converting an agent to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The id of the Thing; by default, that of the agent.
+    /// Id of the Thing; by default, the id of the agent.
     pub id: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! A moment as clients write it: ISO 8601.
+//! Times in the format used by clients, ISO 8601.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,23 +10,23 @@ use crate::{
     td::{Timestamp, internal::Path},
 };
 
-/// A moment in ISO 8601, as written. Without an offset it is in UTC.
+/// A time in ISO 8601, as written. Without an offset, it is in UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Moment(String);
 
 impl Moment {
-    /// Reads a moment.
+    /// Parses a time.
     pub fn parse(text: &str) -> Option<Moment> {
         unix_nanoseconds(text).map(|_| Moment(text.to_owned()))
     }
 
-    /// The moment as written.
+    /// Returns the time as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Nanoseconds since 1970.
+    /// Returns the number of nanoseconds since 1970.
     pub fn unix_nanoseconds(&self) -> i128 {
         unix_nanoseconds(&self.0).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Personal data within a text: what has a form of its own.
+//! Detection of personal data within a text, by its form.
 
 use std::{ops::Range, sync::LazyLock};
 

@@ -1,4 +1,4 @@
-//! Private members in the description of an agent: its instructions, and the content of its resources.
+//! Hiding of private members in the description of an agent: its instructions, and the content of its resources.
 
 use crate::redaction::{Mark, Marks, Place};
 

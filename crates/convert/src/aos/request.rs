@@ -1,4 +1,4 @@
-//! Requests of agents to a guardian (section 4): the methods, and the parameters of each.
+//! Requests of agents to a guardian (section 4): the methods and their parameters.
 
 use serde_json::{Map, Value};
 
@@ -52,7 +52,7 @@ words! {
 }
 
 impl Method {
-    /// True if it wraps an A2A message.
+    /// True if the method wraps an A2A message.
     pub const fn is_a2a(self) -> bool {
         matches!(
             self,
@@ -177,7 +177,7 @@ object! {
     }
 }
 
-/// A request of an agent: the method with its parameters.
+/// A request of an agent: a method with its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
     /// `steps/agentTrigger`
@@ -203,11 +203,11 @@ pub enum Call {
 }
 
 impl Call {
-    /// Reads the parameters of a method from a whole request: A2A methods have `payload` next to `method`
-    /// (section 4.8.1), all others in `params`. Both places are accepted for both kinds.
+    /// Parses the parameters of a method from a complete request. A2A methods have `payload` next to `method` (section
+    /// 4.8.1), all others have `params`. Both locations are accepted for all methods.
     ///
     /// # Errors
-    /// Everything that is wrong with them, each with its place in the request.
+    /// All faults of the parameters, each with its location in the request.
     pub fn read(method: Method, request: &Map<String, Value>) -> Result<Call, Vec<Violation>> {
         let mut faults = Findings::default();
         let call = read_params(method, request, &mut faults);
@@ -217,7 +217,7 @@ impl Call {
         }
     }
 
-    /// The method.
+    /// Returns the method.
     pub fn method(&self) -> Method {
         match self {
             Call::AgentTrigger(_) => Method::AgentTrigger,
@@ -233,7 +233,7 @@ impl Call {
         }
     }
 
-    /// Returns the context of the step; none for `ping`, and for A2A and MCP messages without one.
+    /// Returns the context of the step; `None` for `ping`, and for A2A and MCP messages without a context.
     pub fn context(&self) -> Option<&StepContext> {
         match self {
             Call::AgentTrigger(params) => Some(&params.context),
@@ -248,7 +248,7 @@ impl Call {
         }
     }
 
-    /// Why the agent takes the step, in the agent's words.
+    /// Returns the agent's reason for the step, in its own words.
     pub fn reasoning(&self) -> Option<&str> {
         let reasoning = match self {
             Call::AgentTrigger(_) | Call::Ping(_) => &None,

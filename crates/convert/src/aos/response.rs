@@ -63,11 +63,11 @@ object! {
     }
 }
 
-/// A response (sections 3.12.2, 5.1, 5.2 and 5.3): a result or an error, never both.
+/// A response (sections 3.12.2, 5.1, 5.2, and 5.3): either a result or an error.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Response {
     jsonrpc: &'static str,
-    /// The id of the request; `null` if it had no readable id.
+    /// Id of the request; `null` if the request had no readable id.
     pub id: Option<Id>,
     /// Result or error.
     #[serde(flatten)]
@@ -80,27 +80,27 @@ pub struct Response {
 pub enum Outcome {
     /// A result.
     Result(Answer),
-    /// An error, as in JSON-RPC: section 5.2 has a string, but sections 3.12.2 and 6 have this object.
+    /// An error of JSON-RPC. It is an object, as in sections 3.12.2 and 6, although section 5.2 has a string.
     Error(RpcError),
 }
 
-/// A result.
+/// A result, depending on the method.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// Of a step.
+    /// The result of a step: a decision.
     Decision(Box<SuccessResult>),
-    /// Of `ping`.
+    /// The result of `ping`.
     Ping(PingResult),
 }
 
 impl Response {
-    /// A response with a result.
+    /// Creates a response with a result.
     pub fn result(id: Option<Id>, answer: Answer) -> Response {
         Response { jsonrpc: JSON_RPC, id, outcome: Outcome::Result(answer) }
     }
 
-    /// A response with an error.
+    /// Creates a response with an error.
     pub fn error(id: Option<Id>, error: RpcError) -> Response {
         Response { jsonrpc: JSON_RPC, id, outcome: Outcome::Error(error) }
     }

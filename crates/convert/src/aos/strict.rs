@@ -1,4 +1,5 @@
-//! Reading data objects strictly: each fault is reported with its place and what would be right; nothing is guessed.
+//! Strict parsing of data objects: every fault is reported with its location and the expected value, and nothing is
+//! guessed.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -86,10 +87,10 @@ macro_rules! object {
         }
 
         impl $name {
-            /// Reads it strictly. Members that the specification doesn't name are ignored.
+            /// Parses the object strictly. Members not defined by the specification are ignored.
             ///
             /// # Errors
-            /// Everything that is wrong with it, each with its place.
+            /// All faults of the object, each with its location.
             pub fn read(value: &serde_json::Value) -> Result<$name, Vec<crate::td::Violation>> {
                 crate::aos::strict::read(value)
             }
@@ -128,14 +129,14 @@ macro_rules! words {
             /// All values.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
 
-            /// The word.
+            /// Returns the value as it is written in JSON.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $($name::$variant => $word,)*
                 }
             }
 
-            /// Finds the variant for a word.
+            /// Returns the variant with the given name in JSON.
             pub fn from_name(word: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|known| known.as_str() == word)
             }

@@ -1,5 +1,5 @@
-//! Members under the prefix `aos:`, and back. What means something only to its author is a JSON literal, which JSON-LD
-//! leaves as it is.
+//! Conversion of members to terms with the prefix `aos:`, and back. Values with a meaning known only to their author
+//! become JSON literals, which JSON-LD leaves unchanged.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! An AOS agent as a Thing Description.
+//! Conversion of an AOS agent to a Thing Description.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
@@ -28,11 +28,11 @@ const TOOL_PLACED: [&str; 3] = ["id", "name", "description"];
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 impl AgentDocument {
-    /// Converts it to a Thing, which keeps the document as its source.
+    /// Converts the agent to a Thing, which keeps the document as its source.
     ///
     /// # Errors
-    /// Those of [`normalize_id`]; [`Error::LimitExceeded`] for more than 1,000 tools, and where the description
-    /// would be more than a registry takes.
+    /// The errors of [`normalize_id`]; [`Error::LimitExceeded`] for more than 1,000 tools, or if the description
+    /// exceeds the size limit.
     pub fn to_thing(&self, options: &Options) -> Result<Conversion> {
         let own_id = self.text("id");
         let id = normalize_id(options.id.as_deref().unwrap_or(own_id))?.into_owned();

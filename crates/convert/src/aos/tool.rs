@@ -1,4 +1,4 @@
-//! Arguments and outputs of tools: lists of AOS as data schemas, and back.
+//! Conversion of a tool's arguments and outputs, which are lists in AOS, to data schemas, and back.
 
 use serde_json::{Map, Value, json};
 

@@ -1,23 +1,24 @@
-//! A limit on the work that comparing schemas may take, for the whole of a document.
+//! `Effort`: a limit on the number of steps for comparing all schemas of a document.
 //!
-//! Comparing two unions visits every pair of their parts, and a property may be compared as often as
-//! something is connected to it, so a small document can ask for a lot. Real ones use a fraction.
+//! Comparing two unions visits every pair of their members, and a property is compared once for each of its
+//! connections, so even a small document could cause a lot of work. Real documents use a fraction of the limit.
 
 use std::cell::Cell;
 
-/// The reason why there is no answer.
+/// Reason why a comparison has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// The SDK raises an error: `allOf` and `oneOf` anywhere, `true` and `false` in some places.
+    /// The schema contains a keyword for which the SDK raises an error: `allOf` or `oneOf`, or in some places `true` or
+    /// `false`.
     Unsupported,
-    /// The document's [`Effort`] is spent.
+    /// The [`Effort`] for the document is exhausted.
     TooComplex,
 }
 
-/// Yes, no, or neither.
+/// Result of a comparison: true, false, or a reason why there is no result.
 pub type Answer = Result<bool, Refusal>;
 
-/// The remaining budget for comparing schemas, in steps.
+/// Remaining number of steps for comparing schemas.
 #[derive(Debug)]
 pub struct Effort {
     left: Cell<u64>,
@@ -25,20 +26,20 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// About a second on a slow machine; a flow of 4,000 nodes with ten properties each takes a twentieth
-    /// of it.
+    /// Number of steps allowed for a document, which take about a second on a slow machine. A flow of 4,000 nodes with
+    /// ten properties each needs a twentieth of them.
     pub const DOCUMENT: u64 = 8_000_000;
 
     pub fn for_document() -> Effort {
         Effort::of_steps(Effort::DOCUMENT)
     }
 
-    /// A budget for something smaller than a document.
+    /// Creates a limit for a part of a document.
     pub fn of_steps(steps: u64) -> Effort {
         Effort { left: Cell::new(steps), is_spent: Cell::new(false) }
     }
 
-    /// Spends `steps`, if enough are left.
+    /// Uses `steps`, if that many are left.
     pub fn spend(&self, steps: usize) -> Result<(), Refusal> {
         match self.left.get().checked_sub(steps as u64) {
             Some(left) if !self.is_spent.get() => {
@@ -52,7 +53,7 @@ impl Effort {
         }
     }
 
-    /// True if the budget was exceeded; nothing is compared from then on.
+    /// True if the limit was exceeded. No further comparisons are made then.
     pub fn is_spent(&self) -> bool {
         self.is_spent.get()
     }

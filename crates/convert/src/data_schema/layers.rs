@@ -1,4 +1,4 @@
-//! `Layers`: a JSON Schema with those that it refers to.
+//! `Layers`: a JSON Schema with the schemas that it refers to.
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
@@ -15,14 +15,13 @@ pub(super) struct Layers<'s> {
     layers: [Option<&'s Map<String, Value>>; MOST],
     /// A schema that holds as well, but says more about something that the layers speak of.
     beside: Option<&'s Value>,
-    /// True if reading only the first value of each known keyword, and [`Layers::further`], loses
-    /// nothing.
+    /// True if no information is lost by reading only the first value of each known keyword, and [`Layers::further`].
     pub is_exact: bool,
-    /// True if a valid reference isn't followed.
+    /// True if a valid reference was not followed.
     pub is_cut: bool,
-    /// True if a reference isn't followed since it isn't a place in the schema.
+    /// True if a reference was not followed, since its target is not in the schema.
     pub is_elsewhere: bool,
-    /// Number of members of the schemas that are read together with the first.
+    /// Number of members of the schemas that are merged with the first schema.
     pub members: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Changes from one value to another, each with its place.
+//! Differences between two values, each with its location.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! `ExportSearch`: the Thing whose export an edited document is.
+//! `ExportSearch`: finds the Thing whose export equals an edited document.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Three-way merge of a JSON text: what changed between two values is changed in the text, and all else stays as it is
-//! written, white space and number tokens included.
+//! Three-way merge of JSON text: the differences between two values are applied to the text, and all other text is
+//! unchanged, including white space and number tokens.
 
 use std::{borrow::Cow, collections::HashMap, ops::Range};
 

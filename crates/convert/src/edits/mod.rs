@@ -1,8 +1,9 @@
-//! Edits of Things in the documents that the Things were made of.
+//! Application of a Thing's edits to the document from which it was created.
 //!
-//! Nothing here knows which member of a document becomes which of a Thing. A document is proposed, by the format's own
-//! export of the Thing before and after the edit, or by putting a text where the former one was; importing it shows
-//! how much of the edit it has. What is still missing is a warning, so that no warning is wrong.
+//! This module doesn't know which member of a document corresponds to which member of a Thing. Instead, it generates
+//! candidates, either with the format's export of the Thing before and after the edit, or by replacing a text at its
+//! previous location, and imports them to determine how much of the edit they contain. The warnings list what is still
+//! missing from the import of the best candidate, so they are always accurate.
 
 mod change;
 mod export_search;

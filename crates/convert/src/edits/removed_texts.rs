@@ -1,4 +1,4 @@
-//! `RemovedTexts`: what an edit took out of a description, and no export with the edit may still have.
+//! `RemovedTexts`: texts removed from a description by an edit, which an export with that edit must not contain.
 
 use std::{cell::Cell, collections::HashSet};
 

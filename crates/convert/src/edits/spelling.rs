@@ -1,4 +1,5 @@
-//! One document in the spelling of another: programs that read a document and write it again spell some values otherwise.
+//! Adoption of another document's notation, since programs that read a document and write it again may spell some
+//! values differently.
 
 use serde_json::{Map, Number, Value};
 

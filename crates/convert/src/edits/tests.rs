@@ -1,4 +1,5 @@
-//! Edits of documents of every format: what importing the result gives is the edited Thing, but for what is warned of.
+//! Tests of edits in documents of every format: importing the result yields the edited Thing, except for values listed
+//! in warnings.
 
 mod collections;
 mod documents;

@@ -1,4 +1,5 @@
-//! Plain scalars of YAML as they are written: numbers keep their digits, and by YAML 1.1 they are what PyYAML takes them for.
+//! Plain scalars of YAML, with their original notation: numbers keep their digits, and in YAML 1.1 scalars are
+//! interpreted as by PyYAML.
 
 use serde_json::{Number, Value};
 

@@ -1,10 +1,9 @@
-//! LMOS capability files: what deployed agents serve at `/.well-known/capabilities.json`, as Things and
-//! back.
+//! LMOS capability files, served by deployed agents at `/.well-known/capabilities.json`: conversion to Things and back.
 //!
-//! A file says what an agent can do, in which versions, for which tenants and over which channels; it
-//! doesn't say where. So its Thing has capabilities, but no actions, and leaves security open. Tenants
-//! and channels are `lmos:supportedTenants` and `lmos:supportedChannels`, which search filters by. Members
-//! that no table knows, and an id that a Thing can't have, keep their name with the prefix `lmos-file:`.
+//! A file lists the abilities of an agent with their versions, tenants, and channels, but no address. Therefore its
+//! Thing has capabilities but no actions, and its security is `auto`. Tenants and channels are in
+//! `lmos:supportedTenants` and `lmos:supportedChannels`, which search filters use. Unknown members, and an id that is
+//! invalid for a Thing, keep their names with the prefix `lmos-file:`.
 
 use serde_json::{Map, Value, json};
 
@@ -119,7 +118,7 @@ const FILE_NAMESPACE: &str = "urn:agentdex:lmos-file:";
 /// Options for converting a capability file to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The id of the Thing; by default, that of the file, or else derived from its URL.
+    /// Id of the Thing. By default, it is the id of the file or, if there is none, derived from the file's URL.
     pub id: Option<String>,
     /// The URL of the file.
     pub base: Option<String>,
@@ -137,8 +136,8 @@ pub struct Options {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidSource`] for what is no such file, or has no id where none is given either;
-/// [`Error::LimitExceeded`] for more than 1,000 capabilities; those of [`normalize_id`] and of
+/// [`Error::InvalidSource`] if the document is not a capability file, or if neither the file nor the options contain an
+/// id; [`Error::LimitExceeded`] for more than 1,000 capabilities; the errors of [`normalize_id`] and
 /// [`Document::parse`](crate::td::Document::parse).
 pub fn to_thing(json: &[u8], options: &Options) -> Result<Conversion> {
     let RedactedJson { bytes, value, numbers, mut warnings } = RedactedJson::parse(json, &NoMarks)?;
@@ -254,7 +253,7 @@ fn warn_of_versions(file: &Object, findings: &mut Findings) {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotExpressible`] where there are none, or no version is known of one.
+/// [`Error::NotExpressible`] if the Thing has no capabilities and actions, or if the version of one of them is unknown.
 pub fn from_thing(thing: &Value) -> Result<String> {
     let not_expressible = |reason| Error::NotExpressible { format: Format::LmosCapabilities.name(), reason };
     let whole = thing.get("version").and_then(|version| version.get("instance")?.as_str());

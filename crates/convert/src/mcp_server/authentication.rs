@@ -1,4 +1,4 @@
-//! Authentication that Server Cards ask for, of a server or of one of its endpoints, as headers.
+//! Conversion of the authentication declared by a Server Card, for a server or one of its endpoints, to headers.
 
 use serde_json::{Map, Value, json};
 

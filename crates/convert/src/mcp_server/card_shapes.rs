@@ -1,8 +1,8 @@
-//! Server Cards in the shapes that sites published before there was a schema of them, read as `server.json`.
+//! Conversion of Server Cards in forms that were published before a schema existed to the form of `server.json`.
 //!
 //! Many cards under `/.well-known/mcp/server-card.json` and `/.well-known/mcp.json` have the server's identity in
-//! `serverInfo` (SEP-1649) or `server_name` (SEP-1960), and its endpoint in `transport`, `endpoints`, `serverUrl` or
-//! `url`. A member of the schema takes precedence over any other spelling of it.
+//! `serverInfo` (SEP-1649) or `server_name` (SEP-1960), and its endpoint in `transport`, `endpoints`, `serverUrl`, or
+//! `url`. If a member of the schema is present, it takes precedence over other spellings.
 
 use std::collections::BTreeSet;
 

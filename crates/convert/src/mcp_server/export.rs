@@ -1,4 +1,5 @@
-//! Things as descriptions of MCP servers: of one that was one, or that has forms with the subprotocol `mcp`.
+//! Export of Things as descriptions of MCP servers, for Things that were imported from one or have forms with the
+//! subprotocol `mcp`.
 
 use std::collections::BTreeSet;
 
@@ -55,8 +56,8 @@ const MOST_BYTES: usize = MAX_DOCUMENT_BYTES / 4;
 /// ```
 ///
 /// # Errors
-/// [`Error::NotExpressible`] where it has neither forms with the subprotocol `mcp` nor packages, or only packages and is to
-/// become a Server Card.
+/// [`Error::NotExpressible`] if the Thing has neither forms with the subprotocol `mcp` nor packages, or, for a Server
+/// Card, if it has only packages.
 pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
     let not_expressible =
         |reason: &str| Error::NotExpressible { format: Format::McpServer.name(), reason: reason.to_owned() };

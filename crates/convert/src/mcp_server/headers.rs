@@ -1,4 +1,4 @@
-//! Headers that a server is called with, in the spellings of clients and cards.
+//! Headers of requests to a server, in the spellings used by clients and cards.
 
 use std::borrow::Cow;
 

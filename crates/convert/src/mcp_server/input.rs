@@ -1,4 +1,4 @@
-//! Inputs: headers, arguments, environment variables and variables in them.
+//! Inputs: headers, arguments, environment variables, and the variables in their values.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,21 +1,21 @@
-//! MCP servers: `server.json` of the MCP registry and Server Cards, as Things and back. Cards in the shapes of before the
-//! schema, the answers of registries and servers, and configurations of clients are read too.
+//! MCP servers: conversion of `server.json` of the MCP registry and of Server Cards to Things, and back. Also accepted
+//! are cards published before a schema existed, responses of registries and servers, and configurations of clients.
 //!
-//! Both have the same members, but that a card has no `packages`. Each tool is an action, called at every
-//! remote; of a server that lists no tools the one action is named after the server and takes the name of
-//! the tool. What a Thing Description has no place for keeps its name with the prefix `mcp:`, at any depth,
-//! since JSON-LD would take bare members (`type`) for others.
+//! Both formats have the same members, except that a card has no `packages`. Each tool becomes an action, with a form
+//! for every remote. A server that lists no tools gets a single action, which is named after the server and takes the
+//! name of the tool as an input. Members without a counterpart in a Thing Description keep their names with the prefix
+//! `mcp:`, at any depth, since JSON-LD would interpret unprefixed members such as `type` differently.
 //!
-//! | term | where | what |
+//! | term | location | content |
 //! |---|---|---|
 //! | `mcp:transport` | form | the type of the remote: `streamable-http` or `sse` |
-//! | `mcp:method`, `mcp:tool` | form | the method of the protocol that is called, and the tool |
-//! | `mcp:isRequired` | header of a form | `false` where the header is left out if a variable in it has no value |
+//! | `mcp:method`, `mcp:tool` | form | the called method of the protocol, and the tool |
+//! | `mcp:isRequired` | header of a form | `false` if the header is omitted when a variable in it has no value |
 //! | `mcp:value` | security definition | the value of a header, in which `{name}` stands for the secret |
-//! | `mcp:jsonSchema` | data schema | the JSON Schema of a tool, where the data schema says less |
+//! | `mcp:jsonSchema` | data schema | the JSON Schema of a tool, if the data schema is less precise |
 //! | `mcp:name` | Thing | the name of the server, in reverse-DNS form |
-//! | `mcp:packages` | Thing | how to get and run it, each with `mcp:command` |
-//! | `mcp:withdrawn` | Thing | `deprecated` or `deleted`, as its registry says |
+//! | `mcp:packages` | Thing | instructions for installing and running the server, each with `mcp:command` |
+//! | `mcp:withdrawn` | Thing | `deprecated` or `deleted`, as marked by its registry |
 
 mod authentication;
 mod card_shapes;
@@ -38,32 +38,32 @@ mod tool;
 pub(super) use self::format::FORMAT;
 pub use self::{export::from_thing, read::Server};
 
-/// The namespace of the prefix `mcp` in descriptions.
+/// Namespace of the prefix `mcp` in descriptions.
 pub const MCP_NAMESPACE: &str = "urn:agentdex:mcp:";
 
-/// The member of publisher-provided metadata with the id of the Thing from which a document was created. Without it,
-/// importing the document would create another Thing. It is ignored in fetched documents.
+/// Member of publisher-provided metadata that contains the id of the Thing from which the document was created. Without
+/// it, importing the document would create another Thing. It is ignored in fetched documents.
 pub const THING_ID: &str = "urn:agentdex:mcp:thing";
 
 /// Options for converting a document to a Thing.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The id of the Thing; by default, that of the Thing from which the document was created, or else derived from
-    /// the name of the server.
+    /// Id of the Thing. By default, it is the id of the Thing from which the document was created or, if there is none,
+    /// derived from the name of the server.
     pub id: Option<String>,
 }
 
-/// The kinds of documents that describe a server.
+/// Kind of a document that describes a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentKind {
     /// `server.json` of the MCP registry.
     ServerJson,
-    /// A Server Card, which a server has next to its own URL.
+    /// A Server Card, which a server publishes next to its own URL.
     ServerCard,
 }
 
 impl DocumentKind {
-    /// The name as a version of exports.
+    /// Returns the name by which exports select the kind as a version.
     pub const fn name(self) -> &'static str {
         match self {
             DocumentKind::ServerJson => "server.json",

@@ -1,4 +1,4 @@
-//! What the publisher of a document adds to its `_meta`.
+//! Metadata added by the publisher of a document, in its `_meta`.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! A description of an MCP server that was read: its members as the schema of 2025-12-11 has them.
+//! `Server`: a parsed description of an MCP server, with the members of the schema of 2025-12-11.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
@@ -33,8 +33,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reads `server.json` of any schema, a Server Card, or another document with the description of one server: the answer of
-    /// a registry, or of a server to `initialize`, or the configuration of a client.
+    /// Parses `server.json` of any schema version, a Server Card, or another document with the description of a single
+    /// server: the response of a registry, a server's response to `initialize`, or the configuration of a client.
     ///
     /// ```
     /// use agentdex_convert::mcp_server::{Options, Server};
@@ -49,16 +49,16 @@ impl Server {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidSource`] for what is no such document, and those of
+    /// [`Error::InvalidSource`] if the document is not one of these; the errors of
     /// [`Document::parse`](crate::td::Document::parse).
     pub fn parse(json: &[u8]) -> Result<Server> {
         Server::parse_at(json, None)
     }
 
-    /// [`Server::parse`] for the document at a URL, against which its relative endpoints are resolved.
+    /// Like [`Server::parse`], for a document fetched from a URL. Relative endpoints are resolved against that URL.
     ///
     /// # Errors
-    /// As [`Server::parse`].
+    /// Same as [`Server::parse`].
     pub fn parse_at(json: &[u8], base: Option<&str>) -> Result<Server> {
         let text = td::internal::text_of(json)?;
         let RedactedJson { mut bytes, value, numbers, mut warnings } = RedactedJson::parse(json, &ServerMarks(text))?;
@@ -105,7 +105,7 @@ impl Server {
         self.kind
     }
 
-    /// Returns the warnings of reading the document; pointers are into it.
+    /// Returns warnings from parsing the document. Pointers refer to the document.
     pub fn warnings(&self) -> &[Violation] {
         &self.warnings
     }
@@ -119,7 +119,7 @@ impl Server {
         &self.members
     }
 
-    /// The original document without its secrets.
+    /// Returns the original document without its secrets.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

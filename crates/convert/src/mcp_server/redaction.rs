@@ -1,5 +1,5 @@
-//! Secrets that the specification of `server.json` defines, the values of inputs that are marked `isSecret`, and those of
-//! configurations of clients: environment variables and headers.
+//! Secrets defined by the specification of `server.json` (values of inputs marked as `isSecret`) and contained in
+//! configurations of clients (environment variables and headers).
 
 use super::headers::{HEADERS, REQUESTS, TOKENS};
 use crate::{

@@ -1,4 +1,4 @@
-//! Remotes as forms: where a server is reached, and what it takes to be let in.
+//! Conversion of remotes to forms, with the required authentication.
 
 use std::{
     borrow::Cow,

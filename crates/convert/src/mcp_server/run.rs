@@ -1,4 +1,4 @@
-//! Commands that run packages, as a person or program would type them.
+//! Commands for running packages, as typed in a shell.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The members of `server.json` and of Server Cards.
+//! Table of the members of `server.json` and of Server Cards.
 
 use crate::shape::{Expected, Member};
 

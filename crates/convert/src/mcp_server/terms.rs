@@ -1,4 +1,4 @@
-//! Members under the prefix `mcp:`, at any depth, and back.
+//! Conversion of members to terms with the prefix `mcp:`, at any depth, and back.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! A description of an MCP server as a Thing Description.
+//! Conversion of a description of an MCP server to a Thing Description.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
@@ -36,12 +36,11 @@ pub(super) fn id_of(name: &str) -> String {
 }
 
 impl Server {
-    /// Converts it to a Thing, which keeps the document as its source.
+    /// Converts the description to a Thing, which keeps the document as its source.
     ///
     /// # Errors
-    /// Those of [`normalize_id`], and [`Error::DocumentTooLarge`](crate::Error::DocumentTooLarge) and
-    /// [`Error::LimitExceeded`](crate::Error::LimitExceeded) where the description would be more than a
-    /// registry takes.
+    /// The errors of [`normalize_id`]; [`Error::DocumentTooLarge`](crate::Error::DocumentTooLarge) and
+    /// [`Error::LimitExceeded`](crate::Error::LimitExceeded) if the resulting description exceeds a limit.
     pub fn to_thing(&self, options: &Options) -> Result<Conversion> {
         to_thing(self, options)
     }

@@ -1,4 +1,4 @@
-//! Tools that a description lists, as actions and back.
+//! Conversion of tools listed in a description to actions, and back.
 
 use std::collections::HashSet;
 

@@ -1,17 +1,16 @@
-//! Redaction: secrets are taken out of a document of any format before it is mapped or stored.
+//! Redaction: removal of secrets from a document of any format, before it is converted or stored.
 //!
-//! | rule | what it hides |
+//! | rule | hidden value |
 //! |---|---|
-//! | `secret-field` | the value of a field that the format's own specification marks as a secret |
-//! | `secret-value` | a credential by itself, anywhere in a text: keys of providers, tokens, private keys |
+//! | `secret-field` | the value of a field that the format's specification defines as a secret |
+//! | `secret-value` | a credential anywhere in a text, recognized by its form: keys of providers, tokens, private keys |
 //! | `user-info` | `user:password@` in a URL |
-//! | `secret-parameter` | `name=value` in a text, where both look like a secret |
-//! | `secret-name` | a value that looks like a secret under a name that says so |
-//! | `hidden-prompt` | the instructions of an agent, unless its publisher shows them |
+//! | `secret-parameter` | the value of `name=value` in a text, if both look like a secret |
+//! | `secret-name` | a value that looks like a secret and has the name of one |
+//! | `hidden-prompt` | the instructions of an agent, unless they are published |
 //!
-//! JSON Schemas of inputs and outputs, and whatever else a format marks as described by itself, are
-//! changed by `secret-value` and `user-info` alone. Everything that is hidden is a warning. What isn't
-//! hidden stays byte for byte.
+//! In JSON Schemas of inputs and outputs, and in other parts that a format marks as descriptions, only `secret-value`
+//! and `user-info` apply. Every hidden value causes a warning. All other text is unchanged, byte for byte.
 
 mod names;
 mod node;

@@ -1,4 +1,4 @@
-//! Names that say that their value is a secret, by their last words: a `token_limit` is none.
+//! Names of secret values, recognized by their last words: `access_token` is one, but `token_limit` is not.
 
 use std::borrow::Cow;
 

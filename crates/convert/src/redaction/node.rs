@@ -1,4 +1,5 @@
-//! `Node`: JSON with the place of every value in its text, so that only what is replaced changes.
+//! `Node`: JSON with the location of every value in the text, so that only hidden values are
+//! replaced.
 
 use std::{borrow::Cow, ops::Range};
 

@@ -1,4 +1,4 @@
-//! Numbers as they are written: their values don't tell `1.10` from `1.1`.
+//! Numbers with their original notation, since the parsed values of `1.10` and `1.1` are equal.
 
 use std::collections::HashMap;
 

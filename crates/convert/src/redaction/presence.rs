@@ -1,4 +1,5 @@
-//! `may_have_secrets`: most documents have none, and a walk through their values shows it without reading their text again.
+//! `may_have_secrets`: a quick check of the parsed values. Most documents contain no secrets, and their text need not
+//! be scanned then.
 
 use serde_json::Value;
 

@@ -1,9 +1,8 @@
 //! Formats of the keys and tokens of well-known services.
 //!
-//! Sources: what each provider documents of its tokens, GitHub's list of supported secret scanning
-//! patterns (docs.github.com, "Supported secret scanning patterns"), and the rules of gitleaks
-//! (`config/gitleaks.toml`, MIT). Keys that are meant to be public, such as Stripe's `pk_live_` and
-//! PostHog's `phc_`, aren't listed.
+//! Sources: the documentation of each provider, GitHub's list of supported secret scanning patterns (docs.github.com,
+//! "Supported secret scanning patterns"), and the rules of gitleaks (`config/gitleaks.toml`, MIT). Keys that are meant
+//! to be public, such as Stripe's `pk_live_` and PostHog's `phc_`, aren't included.
 
 /// The format of one service's keys: a prefix, and the rest that follows.
 pub(super) struct Provider {

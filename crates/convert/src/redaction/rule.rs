@@ -1,4 +1,4 @@
-//! Why something is hidden.
+//! `Rule`: the reason why a value is hidden.
 
 /// Why something was hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
-//! A labelled table of values: which are secrets and which only look like some, by what they are called.
+//! Test data: labeled values, of which some are secrets and others only resemble secrets, judged by their names.
 //!
-//! The secrets are put together here from parts that mean nothing, so that nobody's scanner takes this file
-//! for a leak.
+//! The secrets are assembled from meaningless parts, so that secret scanners don't report this file.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Credentials within a text, whatever it is about.
+//! Detection of credentials within any text.
 
 use std::{borrow::Cow, ops::Range, sync::LazyLock};
 

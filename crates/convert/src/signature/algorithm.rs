@@ -1,4 +1,4 @@
-//! The algorithms that signatures are accepted in. All are asymmetric: who can check a card can't sign one.
+//! Accepted signature algorithms. All of them are asymmetric, so a registry that can verify a card can't sign one.
 
 use std::{fmt, str::FromStr};
 
@@ -29,7 +29,7 @@ impl Algorithm {
     pub const ALL: [Algorithm; 5] =
         [Algorithm::Es256, Algorithm::Es384, Algorithm::Rs256, Algorithm::Ps256, Algorithm::EdDsa];
 
-    /// The name in headers.
+    /// Returns the name used in headers.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Es256 => "ES256",

@@ -1,5 +1,5 @@
-//! The check of a card's signatures: which ones, with which keys, and the maximum effort. An
-//! owner of a card and its keys must not be able to keep the registry busy with it.
+//! Verification of a card's signatures, with limits: neither the owner of a card nor the owner of its keys must be able
+//! to keep the registry busy.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ const MAX_VERIFICATIONS: usize = 32;
 /// Greater integers are rounded by canonical forms (RFC 8785, section 3.2.2.3): others would verify alike.
 const MAX_INTEGER: u64 = (1 << 53) - 1;
 
-/// A card that is checked with one set of keys after the other.
+/// The verification of a card, with one set of keys after the other.
 pub struct Checking<'c> {
     card: Cow<'c, Document>,
     payloads: Payloads,
@@ -30,12 +30,12 @@ pub struct Checking<'c> {
 }
 
 impl<'c> Checking<'c> {
-    /// Starts the check of a card.
+    /// Starts the verification of a card.
     pub fn of(card: Cow<'c, Document>) -> Checking<'c> {
         Checking { card, payloads: Payloads::default(), left: MAX_VERIFICATIONS }
     }
 
-    /// Returns the result with these keys.
+    /// Verifies the card with these keys, and returns the result.
     pub fn with(&mut self, keys: &TrustedKeys, now: Timestamp) -> Verification {
         let result = |status| Verification {
             status,

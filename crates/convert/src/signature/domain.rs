@@ -9,12 +9,13 @@ use serde_json::Value;
 /// The place of a domain's keys.
 const KEY_SET: &str = "/.well-known/jwks.json";
 
-/// The URLs of key sets that may vouch for a card, the most likely first. `source` is the URL from
-/// which the card was fetched.
+/// Returns the URLs of key sets that may vouch for a card, the most likely first. `source` is the URL from which the
+/// card was fetched.
 ///
-/// A card speaks for the agent behind its preferred interface, so it is that domain whose keys count.
-/// The domain that the card comes from counts if it is the same or above it, at the same port or the
-/// default one: `example.org` for `agents.example.org`. Keys come over https only. What the card says of keys (`jku`) isn't asked.
+/// A card represents the agent at its preferred interface, so the keys of that interface's domain count. The keys of
+/// the domain that served the card also count if that domain is the same or a parent (`example.org` for
+/// `agents.example.org`), with the same port or the default port. Keys are only fetched over HTTPS. The URL of keys in
+/// the card itself (`jku`) is ignored.
 ///
 /// ```
 /// let card = serde_json::json!({"url": "https://api.example.org:8443/a2a"});

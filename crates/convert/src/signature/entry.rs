@@ -1,4 +1,4 @@
-//! One entry of `signatures`: a JWS without its payload (RFC 7515, appendix F).
+//! An entry of `signatures`: a JWS without its payload (RFC 7515, appendix F).
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::Value;
@@ -14,14 +14,14 @@ pub(super) struct Entry<'c> {
     /// The protected header as it was sent, which is what is signed.
     protected: &'c str,
     pub algorithm: Algorithm,
-    /// The name of the algorithm as it was sent.
+    /// Name of the algorithm, as received.
     pub alg: String,
     pub kid: String,
     pub signature: Vec<u8>,
 }
 
 impl<'c> Entry<'c> {
-    /// Reads an entry. Its unprotected `header` is ignored: nobody signed it.
+    /// Parses an entry. Its unprotected `header` is ignored, since it isn't signed.
     pub fn read(entry: &'c Value) -> Result<Entry<'c>, Unreadable> {
         let text = |name: &str| {
             let text = entry.get(name).and_then(Value::as_str);

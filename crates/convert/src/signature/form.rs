@@ -1,9 +1,8 @@
-//! The canonical forms of a card: what may have been signed.
+//! Canonical forms of a card, in one of which it was signed.
 //!
-//! The SDKs disagree with the specification and each other, so there are three, from the most to the
-//! least exact about what the specification says. Each is RFC 8785 over the card as it was received,
-//! without its signatures. Two of them leave members out, which the signature doesn't protect: `uncovered` finds
-//! those that mean something.
+//! The SDKs deviate from the specification and from each other, so there are three forms, ordered by how closely they
+//! follow the specification. Each applies RFC 8785 to the card as received, without its signatures. Two of the forms
+//! omit members, which the signature then doesn't protect; `uncovered` finds omitted members that are significant.
 
 use serde_json::Value;
 
@@ -14,7 +13,7 @@ impl Form {
     /// All forms, in the order in which they are tried.
     pub const ALL: [Form; 3] = [Form::Specification, Form::Stripped, Form::Plain];
 
-    /// Returns the payload that a signature in this form covers; none for a value that has no canonical form.
+    /// Returns the payload of a signature in this form, or `None` if the value has no canonical form.
     ///
     /// ```
     /// use agentdex_convert::signature::Form;

@@ -1,4 +1,4 @@
-//! The protected header of a JWS (RFC 7515, section 4): what it is signed with.
+//! The protected header of a JWS (RFC 7515, section 4), which names the algorithm and the key.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 
@@ -14,7 +14,7 @@ const MAX_MEMBER_BYTES: usize = 512;
 #[derive(Debug)]
 pub(super) struct Header {
     pub algorithm: Algorithm,
-    /// The name of the algorithm as it was sent.
+    /// Name of the algorithm, as received.
     pub alg: String,
     pub kid: Option<String>,
     pub typ: Option<String>,
@@ -41,7 +41,7 @@ impl From<&str> for Unreadable {
 }
 
 impl Header {
-    /// Reads a header as it was sent: encoded.
+    /// Parses an encoded header, as received.
     pub fn read(protected: &str) -> Result<Header, Unreadable> {
         if protected.len() > MAX_HEADER_BYTES {
             return Err(format!("the protected header is longer than {MAX_HEADER_BYTES} bytes").into());

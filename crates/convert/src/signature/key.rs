@@ -1,4 +1,5 @@
-//! Public keys (RFC 7517, RFC 7518 section 6, RFC 8037) and what they verify.
+//! Public keys (RFC 7517, RFC 7518 section 6, RFC 8037), and the verification of signatures with
+//! them.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
@@ -12,7 +13,7 @@ const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PublicKey {
-    /// The key's name; a key without one is tried for signatures whose `kid` no key has.
+    /// Key id. A key without an id is tried for signatures whose `kid` matches no key.
     pub kid: Option<String>,
     /// The only algorithm it may be used with, if it says so.
     alg: Option<String>,
@@ -37,7 +38,7 @@ pub(super) enum Unusable {
 }
 
 impl PublicKey {
-    /// Reads a JSON Web Key.
+    /// Parses a JSON Web Key.
     pub fn from_jwk(jwk: &Value) -> Result<PublicKey, Unusable> {
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
         if text("kty") == Some("oct") {
@@ -78,7 +79,7 @@ impl PublicKey {
         Ok(PublicKey { kid: kid.map(str::to_owned), alg: alg.map(str::to_owned), material })
     }
 
-    /// True if the key has the kind that the algorithm requires, and may be used with it.
+    /// True if the key has the type required by the algorithm, and may be used with it.
     pub fn fits(&self, algorithm: Algorithm) -> bool {
         let is_kind = matches!(
             (&self.material, algorithm),
@@ -90,7 +91,7 @@ impl PublicKey {
         is_kind && self.alg.as_deref().is_none_or(|own| own.parse() == Ok(algorithm))
     }
 
-    /// True if this is the key's signature of the message with that algorithm.
+    /// True if `signature` is a signature of the message with this key and algorithm.
     pub fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
         if !self.fits(algorithm) {
             return false;

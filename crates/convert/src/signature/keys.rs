@@ -1,4 +1,4 @@
-//! The keys that make a signature trustworthy, and where they come from.
+//! Trusted keys, and their origins.
 
 use std::{
     fs,
@@ -19,8 +19,8 @@ const ENDINGS: [&str; 2] = ["json", "jwks"];
 /// The most keys of one set.
 const MAX_KEYS: usize = 64;
 
-/// Trusted public keys, each with its origin. Only these make a signature valid: `kid` and `jku` in a
-/// card can at most select one of them.
+/// Trusted public keys, each with its origin. Only signatures with these keys are valid: `kid` and `jku` in a card can
+/// at most select one of them.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedKeys {
     keys: Vec<TrustedKey>,
@@ -30,21 +30,21 @@ pub struct TrustedKeys {
 #[derive(Debug, Clone)]
 pub(super) struct TrustedKey {
     pub key: PublicKey,
-    /// Source of the key: the name of a file, or the URL of a domain's keys.
+    /// Origin of the key: the name of a file, or the URL of a domain's keys.
     pub origin: Arc<str>,
 }
 
 impl TrustedKeys {
-    /// No keys: every signature is untrusted.
+    /// Creates an empty set of keys, so that every signature is untrusted.
     pub fn none() -> TrustedKeys {
         TrustedKeys::default()
     }
 
-    /// Reads a file with a JSON Web Key or a set of them, or all `*.json` and `*.jwks` files of a folder.
+    /// Reads a file with a JSON Web Key or a JSON Web Key Set, or all `*.json` and `*.jwks` files in a folder.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::InvalidSetting`] for a file that is none, has a private key or shared
-    /// secret in it, or no key that signatures can be checked with, and for a folder without such files.
+    /// [`Error::Io`]; [`Error::InvalidSetting`] for a file that contains anything else, a private key or shared secret,
+    /// or no key for verifying signatures, and for a folder without such files.
     pub fn read(path: &Path) -> Result<TrustedKeys> {
         let mut trusted = TrustedKeys::none();
         for file in files(path)? {
@@ -60,10 +60,10 @@ impl TrustedKeys {
         Ok(trusted)
     }
 
-    /// Reads the set of keys that a domain publishes at a URL. Unusable keys are omitted.
+    /// Reads the key set that a domain publishes at a URL. Unusable keys are omitted.
     ///
     /// # Errors
-    /// What makes it no set of keys, in words.
+    /// The reason why the document is not a key set, as text.
     pub fn from_domain(jwks: &[u8], url: &str) -> std::result::Result<TrustedKeys, String> {
         let origin = Arc::from(url);
         let usable = candidates(jwks)?.into_iter().filter_map(|(_, key)| key.ok());
@@ -71,7 +71,7 @@ impl TrustedKeys {
         Ok(TrustedKeys { keys, passed_over: Vec::new() })
     }
 
-    /// The keys of both sets.
+    /// Returns the union of both sets.
     pub fn and(mut self, more: TrustedKeys) -> TrustedKeys {
         self.keys.extend(more.keys);
         self.passed_over.extend(more.passed_over);
@@ -83,13 +83,13 @@ impl TrustedKeys {
         self.keys.len()
     }
 
-    /// The keys in files that were skipped, each with its place and the reason: keys for other purposes,
-    /// such as encryption, or of a kind without an accepted algorithm.
+    /// Returns the skipped keys in files, each with its location and the reason: it has another purpose, such as
+    /// encryption, or a type without an accepted algorithm.
     pub fn passed_over(&self) -> &[String] {
         &self.passed_over
     }
 
-    /// True if there are no keys.
+    /// True if the set contains no keys.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }

@@ -1,8 +1,8 @@
-//! Members of a card that are in the signed form (A2A 1.0, section 8.4.1).
+//! Members of a card that are part of the signed form (A2A 1.0, section 8.4.1).
 //!
-//! A required member stays whatever its value, an optional one if it is there, any other unless it
-//! has the default of its type. That is how 1.0 defines it; members that only 0.x has are treated as
-//! those of 1.0 that took their place.
+//! A required member is always part of it, an optional member if it is present, and any other member unless it has the
+//! default value of its type. This is the definition of version 1.0. Members specific to version 0.x are treated like
+//! the members that replaced them in version 1.0.
 
 use serde_json::{Map, Value};
 
@@ -214,7 +214,7 @@ impl Message {
         }
     }
 
-    /// Returns the kind of a member; none if the member is unknown.
+    /// Returns the kind of a member, or `None` if the member is unknown.
     pub fn kind_of(&self, name: &str) -> Option<Kind> {
         self.0.iter().find(|member| member.name == name).map(|member| member.kind)
     }

@@ -1,5 +1,5 @@
 //! JSON Web Tokens (RFC 7519) as JWS in compact form (RFC 7515, section 7.1): access tokens of an authorization server
-//! (RFC 9068). What is checked, and why, is that of RFC 8725.
+//! (RFC 9068), verified according to RFC 8725.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
@@ -20,18 +20,18 @@ const TYPES: [&str; 4] = ["jwt", "application/jwt", "at+jwt", "application/at+jw
 /// Claims that a token must have to be accepted.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenRules<'a> {
-    /// Its `iss`.
+    /// Required value of `iss`.
     pub issuer: &'a str,
-    /// Its `aud`, or one of them.
+    /// Required value of `aud`, or of one of its elements.
     pub audience: &'a str,
 }
 
-/// The reason why a token isn't accepted.
+/// Reason why a token is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenError {
-    /// The key that it names is unknown; it may be new.
+    /// The token names an unknown key, which may be new.
     UnknownKey,
-    /// It is invalid; the reason.
+    /// The token is invalid. Contains the reason.
     Invalid(String),
 }
 
@@ -39,13 +39,13 @@ pub enum TokenError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claims {
     members: Map<String, Value>,
-    /// When it expires.
+    /// Time at which the token expires.
     pub expires: Timestamp,
 }
 
 impl Claims {
-    /// Checks a token: its signature by one of the keys, in an asymmetric algorithm of that key's kind, its issuer,
-    /// its audience, and its time, with a tolerance of one minute for clocks that differ.
+    /// Verifies a token: its signature with one of the keys, using an asymmetric algorithm for the type of that key,
+    /// its issuer, its audience, and its validity period, with a tolerance of one minute for differing clocks.
     ///
     /// ```
     /// use agentdex_convert::signature::{Claims, TokenError, TokenRules, TrustedKeys};
@@ -58,7 +58,7 @@ impl Claims {
     /// ```
     ///
     /// # Errors
-    /// Why it isn't taken.
+    /// The reason why the token is not accepted.
     pub fn read(token: &str, keys: &TrustedKeys, rules: TokenRules<'_>, now: Timestamp) -> Result<Claims, TokenError> {
         let payload = verified(token, keys)?;
         let claims = Document::parse(&payload).map_err(|_| invalid("its claims are not JSON"))?;
@@ -70,7 +70,7 @@ impl Claims {
         Ok(Claims { members: members.clone(), expires })
     }
 
-    /// A claim by its name or, if the text begins with a slash, by its JSON Pointer (RFC 6901).
+    /// Returns a claim by its name or, if `name` begins with a slash, by its JSON Pointer (RFC 6901).
     pub fn get(&self, name: &str) -> Option<&Value> {
         let Some(pointer) = name.strip_prefix('/') else { return self.members.get(name) };
         let (first, rest) = pointer.split_at(pointer.find('/').unwrap_or(pointer.len()));

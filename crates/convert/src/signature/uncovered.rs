@@ -1,10 +1,10 @@
-//! Members of a card that a form leaves out although they mean something. Anybody can add them to a card without
+//! Detection of significant members of a card that a form omits. Anyone can add such members to a card without
 //! invalidating its signature.
 //!
-//! The form of the specification leaves out defaults, and some of them are read as requirements. The
-//! stripped form leaves out all that is empty. Harmless are empty members that are known to say no
-//! more than missing ones, and what the SDKs strip of honest cards: requirements that name schemes
-//! without scopes, and mutual TLS, which is a scheme without members.
+//! The form of the specification omits default values, but some default values affect requirements. The stripped form
+//! omits all empty values. Two kinds of empty values are harmless: those that mean the same as an absent member, and
+//! those that SDKs strip from valid cards (requirements that name schemes without scopes, and mutual TLS, which is a
+//! scheme without members).
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! The warnings about a document, as many as one may have.
+//! Collection of warnings about a document, limited in number.
 
 use crate::td::{Violation, internal::Path};
 

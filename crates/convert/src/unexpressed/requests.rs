@@ -1,4 +1,5 @@
-//! Requests that a tool of Agent Spec makes otherwise than the Thing: it puts inputs into a template as text.
+//! Differences between the requests of an Agent Spec tool and those of the Thing, since a tool inserts inputs into a
+//! template as text.
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What forms require, by the security definitions of their Things.
+//! Security requirements of forms, resolved by the security definitions of their Things.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Comparison of the data schemas of a Thing with what a document says of them.
+//! Comparison of a Thing's data schemas with those in a document.
 
 use std::collections::HashSet;
 

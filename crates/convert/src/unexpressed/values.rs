@@ -1,4 +1,4 @@
-//! Comparison of members value by value, whatever they mean.
+//! Comparison of members value by value, regardless of their meaning.
 
 use std::collections::{BTreeSet, HashMap};
 

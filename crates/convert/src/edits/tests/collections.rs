@@ -1,4 +1,4 @@
-//! Edits of all documents of the collections that others have published.
+//! Tests of edits with all documents of collections published by third parties.
 
 use std::{fs, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! The documents that are edited.
+//! Documents to be edited.
 
 use crate::Format;
 

@@ -1,4 +1,4 @@
-//! Exports with edits: nothing that an edit takes out of a Thing is in them.
+//! Tests that exports with edits contain nothing that an edit removed from a Thing.
 
 use std::collections::BTreeSet;
 
