@@ -466,7 +466,7 @@ pub enum Error {
         /// Host of the URL.
         host: String,
     },
-    /// The Thing has no tracked source: it wasn't imported from a URL, or was edited since.
+    /// The Thing has no tracked source: it wasn't imported from a URL, or has been edited since.
     #[error("no source of {id:?} is tracked: it was not imported from a URL, or was edited since")]
     NotTracked {
         /// Id of the Thing.

@@ -1,4 +1,5 @@
-//! Values with numbers, which others hold instead of an id: a number is four bytes, and an index holds each id once.
+//! Values addressed by four-byte numbers, which other structures store instead of ids, so that each id is in memory
+//! only once.
 
 use std::hash::{BuildHasher, RandomState};
 

@@ -36,7 +36,7 @@ impl RegistryClient {
     /// Returns the namespaces of which the caller is a member; for admins, all namespaces.
     ///
     /// # Errors
-    /// As [`RegistryClient::access`].
+    /// Same as [`RegistryClient::access`].
     pub async fn namespaces(&self) -> Result<Vec<ClaimedNamespace>> {
         read(&text(self.send(self.request(Method::GET, "namespaces", &[])).await?).await?, "a list of namespaces")
     }
@@ -44,7 +44,7 @@ impl RegistryClient {
     /// Claims a namespace, or replaces the members of a namespace of the caller. The owner is always a member.
     ///
     /// # Errors
-    /// As [`RegistryClient::access`].
+    /// Same as [`RegistryClient::access`].
     pub async fn claim_namespace(&self, name: &str, members: &[Owner]) -> Result<ClaimedNamespace> {
         let membership = Membership { members: members.iter().cloned().collect() };
         let request = self.request(Method::PUT, &namespace_path(name), &[]).json(&membership);
@@ -54,7 +54,7 @@ impl RegistryClient {
     /// Returns up to `limit` entries of the audit trail with numbers above `since`.
     ///
     /// # Errors
-    /// As [`RegistryClient::access`].
+    /// Same as [`RegistryClient::access`].
     pub async fn audit(&self, since: u64, limit: usize) -> Result<Audited> {
         let query = [("since", since.to_string()), ("limit", limit.to_string())];
         let query: Vec<(&str, &str)> = query.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -64,7 +64,7 @@ impl RegistryClient {
     /// Releases a namespace, so that another owner can claim its name.
     ///
     /// # Errors
-    /// As [`RegistryClient::set_access`].
+    /// Same as [`RegistryClient::set_access`].
     pub async fn give_up_namespace(&self, name: &str) -> Result<()> {
         self.send(self.request(Method::DELETE, &namespace_path(name), &[])).await.map(drop)
     }

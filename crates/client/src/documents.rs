@@ -101,7 +101,7 @@ impl RegistryClient {
     /// [`TurnEvent::Question`] with the complete answer, or else an error. Dropping the stream cancels the call.
     ///
     /// # Errors
-    /// As [`RegistryClient::ask_agent`].
+    /// Same as [`RegistryClient::ask_agent`].
     pub async fn ask_agent_streaming(&self, id: &str, turn: &Turn) -> Result<TurnEvents> {
         let request = self.request(Method::POST, &format!("{}/conversation", thing_path(id)), &[]).json(turn);
         let pieces = self.pieces(request.header("accept", "text/event-stream")).await?;

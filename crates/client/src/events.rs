@@ -166,7 +166,7 @@ impl Events {
     /// Connects immediately, instead of at the next call of [`Events::next`]. Does nothing if connected.
     ///
     /// # Errors
-    /// As [`Events::next`].
+    /// Same as [`Events::next`].
     pub async fn connect(&mut self) -> Result<()> {
         if self.connection.is_some() {
             return Ok(());

@@ -21,7 +21,7 @@ impl RegistryClient {
     /// /aos/sessions`.
     ///
     /// # Errors
-    /// As [`RegistryClient::decisions`].
+    /// Same as [`RegistryClient::decisions`].
     pub async fn sessions(&self, parameters: &[(&str, &str)]) -> Result<Vec<LiveSession>> {
         read(&text(self.send(self.request(Method::GET, "aos/sessions", parameters)).await?).await?, "sessions")
     }
@@ -29,7 +29,7 @@ impl RegistryClient {
     /// Returns the steps of a session, in order.
     ///
     /// # Errors
-    /// As [`RegistryClient::decisions`].
+    /// Same as [`RegistryClient::decisions`].
     pub async fn session(&self, id: &str, parameters: &[(&str, &str)]) -> Result<Vec<Entry>> {
         let path = format!("aos/sessions/{}", utf8_percent_encode(id, PATH_SEGMENT));
         read(&text(self.send(self.request(Method::GET, &path, parameters)).await?).await?, "the steps of a session")

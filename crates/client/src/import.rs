@@ -67,7 +67,7 @@ impl RegistryClient {
     /// are those of `POST /import`.
     ///
     /// # Errors
-    /// As [`RegistryClient::import_url`].
+    /// Same as [`RegistryClient::import_url`].
     pub async fn import_detected(&self, url: &str, parameters: &[(&str, &str)]) -> Result<Imported> {
         let request = self.request(Method::POST, "import", parameters);
         let text = text(self.send(request.json(&serde_json::json!({"url": url}))).await?).await?;
@@ -97,7 +97,7 @@ impl RegistryClient {
     /// unchanged original), and `thing_version`.
     ///
     /// # Errors
-    /// Those of [`RegistryClient::export`].
+    /// Same as [`RegistryClient::export`].
     pub async fn export_with(&self, id: &str, format: &str, parameters: &[(&str, &str)]) -> Result<Option<Document>> {
         let Some(response) = self.send_export(id, format, parameters, &[]).await? else { return Ok(None) };
         let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
@@ -111,7 +111,7 @@ impl RegistryClient {
     /// values that were omitted. `media_type` chooses a syntax, such as `application/json` for an original in YAML.
     ///
     /// # Errors
-    /// Those of [`RegistryClient::export`].
+    /// Same as [`RegistryClient::export`].
     pub async fn export_with_warnings(
         &self,
         id: &str,

@@ -31,7 +31,7 @@ impl RegistryClient {
     /// Returns all API keys, without their secrets.
     ///
     /// # Errors
-    /// As [`RegistryClient::create_key`].
+    /// Same as [`RegistryClient::create_key`].
     pub async fn keys(&self) -> Result<Vec<ApiKey>> {
         read(&text(self.send(self.request(Method::GET, "keys", &[])).await?).await?, "a list of API keys")
     }

@@ -141,8 +141,8 @@ impl RegistryClient {
     }
 
     /// Sets the total number of attempts for a request; 1 disables retries. A request is retried if the registry is
-    /// busy (429, 503), or if the connection failed and the request is idempotent. Pauses double, unless the registry
-    /// names a time.
+    /// busy (429, 503), or if the connection failed and the request is idempotent. Each pause is twice as long as the
+    /// one before, unless the registry specifies a time.
     #[must_use]
     pub fn attempts(self, attempts: u32) -> RegistryClient {
         RegistryClient { attempts: attempts.max(1), ..self }
@@ -188,7 +188,8 @@ impl RegistryClient {
         self.write(request, Some(id)).await
     }
 
-    /// Creates a Thing. A document without an id gets a new id. Refused (412) if the id is taken.
+    /// Creates a Thing. A document without an id gets a new id. If the id is taken, the registry refuses the request
+    /// (412).
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -234,10 +235,10 @@ impl RegistryClient {
         self.write(request, Some(id)).await
     }
 
-    /// Changes a Thing like [`RegistryClient::patch`], unless it changed since it had this entity tag.
+    /// Changes a Thing like [`RegistryClient::patch`], but only if its entity tag is still `tag`.
     ///
     /// # Errors
-    /// [`Error::Refused`], with [`Error::is_conflict`] if it changed; [`Error::Unreachable`].
+    /// [`Error::Refused`], with [`Error::is_conflict`] if the Thing has changed; [`Error::Unreachable`].
     pub async fn patch_if(&self, id: &str, patch: impl Into<Json>, tag: &str) -> Result<Written> {
         let request = self.request(Method::PATCH, &thing_path(id), &[]).header(header::IF_MATCH, tag);
         let request =
@@ -291,7 +292,7 @@ impl RegistryClient {
     /// version), or `latest`.
     ///
     /// # Errors
-    /// [`Error::Refused`], also where there is no such version; [`Error::Unreachable`].
+    /// [`Error::Refused`], also if there is no such version; [`Error::Unreachable`].
     pub async fn find_version(&self, id: &str, range: &str) -> Result<String> {
         text(self.send(self.request(Method::GET, &thing_path(id), &[("version", range)])).await?).await
     }
@@ -316,7 +317,7 @@ impl RegistryClient {
     /// which happened.
     ///
     /// # Errors
-    /// [`Error::Refused`], also where there is no such version; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`], also if there is no such version; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn remove_version(&self, id: &str, version: &str) -> Result<Written> {
         self.write(self.request(Method::DELETE, &thing_path(id), &[("version", version)]), Some(id)).await
     }

@@ -126,7 +126,7 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// As [`RegistryClient::save_query`].
+    /// Same as [`RegistryClient::save_query`].
     pub async fn save_query_with(
         &self,
         name: impl Into<QueryName>,
@@ -149,7 +149,8 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// As [`RegistryClient::save_query`]. A retry is refused, too, if the query was saved before the connection failed.
+    /// Same as [`RegistryClient::save_query`]. If the query was saved before the connection failed, a retry is refused,
+    /// too.
     pub async fn save_new_query(
         &self,
         name: impl Into<QueryName>,

@@ -10,7 +10,7 @@ impl RegistryClient {
     /// Returns version, formats, and links of the registry, and the permissions of the caller, from `GET /`.
     ///
     /// # Errors
-    /// As [`RegistryClient::description`].
+    /// Same as [`RegistryClient::description`].
     pub async fn about(&self) -> Result<About> {
         let request = self.request(Method::GET, "", &[]).header("accept", "application/json");
         read(&text(self.send(request).await?).await?, "a registry")
@@ -29,7 +29,7 @@ impl RegistryClient {
     /// Returns the issuer of the tokens that the registry accepts (RFC 9728). Refused with 404 if it accepts no tokens.
     ///
     /// # Errors
-    /// As [`RegistryClient::description`].
+    /// Same as [`RegistryClient::description`].
     pub async fn protected_resource(&self) -> Result<ProtectedResource> {
         let request = self.request(Method::GET, ".well-known/oauth-protected-resource", &[]);
         read(&text(self.send(request).await?).await?, "the metadata of a protected resource")
@@ -38,7 +38,7 @@ impl RegistryClient {
     /// Returns the OpenAPI document of the REST API.
     ///
     /// # Errors
-    /// As [`RegistryClient::description`].
+    /// Same as [`RegistryClient::description`].
     pub async fn openapi(&self) -> Result<Value> {
         let request = self.request(Method::GET, "openapi.json", &[]);
         read(&text(self.send(request).await?).await?, "an OpenAPI description")
@@ -56,7 +56,7 @@ impl RegistryClient {
     /// ready.
     ///
     /// # Errors
-    /// As [`RegistryClient::description`].
+    /// Same as [`RegistryClient::description`].
     pub async fn liveness(&self) -> Result<Live> {
         let request = self.request(Method::GET, "health/live", &[]);
         read(&text(self.send(request).await?).await?, "a health status")

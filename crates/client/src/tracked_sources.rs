@@ -32,7 +32,7 @@ impl RegistryClient {
     /// Returns the tracked source of a Thing, or `None` if it isn't tracked.
     ///
     /// # Errors
-    /// As [`RegistryClient::imports`].
+    /// Same as [`RegistryClient::imports`].
     pub async fn find_tracked_source(&self, id: &str) -> Result<Option<TrackedSource>> {
         match self.send(self.request(Method::GET, &import_path(id), &[])).await {
             Ok(response) => read(&text(response).await?, "a tracked source").map(Some),
@@ -44,7 +44,8 @@ impl RegistryClient {
     /// Makes the registry poll the source of a Thing immediately, and import the document if it has changed.
     ///
     /// # Errors
-    /// As [`RegistryClient::imports`]; refused, also if the source can't be fetched.
+    /// Same as [`RegistryClient::imports`], including [`Error::Refused`](super::Error::Refused) if the source can't be
+    /// fetched.
     pub async fn refresh(&self, id: &str) -> Result<Refreshed> {
         let request = self.request(Method::POST, &format!("{}/refresh", thing_path(id)), &[]);
         read(&text(self.send(request).await?).await?, "the result of a poll")

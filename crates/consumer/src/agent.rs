@@ -273,7 +273,7 @@ impl Agent {
         Err(first_error.unwrap_or_else(|| Error::NoForm { id: self.id().into(), reason: "it has no form".into() }))
     }
 
-    /// Checks, without sending it, whether a message can be sent according to the description: the agent must have an
+    /// Checks whether a message could be sent, according to the description, without sending it: the agent must have an
     /// action for messages, a usable form, and an input with room for the message's content.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Answers of agents as messages and replies, around [`read_answer`](crate::sacp::read_answer).
+//! Conversion of an agent's answers to messages and replies, based on [`read_answer`](crate::sacp::read_answer).
 
 use serde_json::Value;
 

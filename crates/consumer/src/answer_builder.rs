@@ -1,4 +1,4 @@
-//! Events gathered into the message that they make up, within the limit of an answer.
+//! Assembly of a message from the events of a call, within the size limit of an answer.
 
 use std::{collections::HashMap, mem::size_of};
 

@@ -1,4 +1,4 @@
-//! Enforcement of a call's time limits on its events. Calls that nobody is waiting for any longer are canceled.
+//! Enforcement of a call's time limits on its events, and cancellation of calls that are no longer awaited.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Actions that are called with data.
+//! Calls of actions with data.
 
 use futures_util::{StreamExt, stream};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Text in the charset that its media type names.
+//! Decoding of text in the charset declared by its media type.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The choice of a form and its binding for an operation, and of the action that a message goes to.
+//! Selection of a form and its binding for an operation, and of the action for a message.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Credentials, as the caller has them and as a binding sends them.
+//! Credentials, as configured by the caller and as sent by a binding.
 
 use std::fmt;
 

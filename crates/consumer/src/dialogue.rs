@@ -1,4 +1,4 @@
-//! A conversation in both directions: answers come in pieces, messages can be sent at any time.
+//! Two-way conversations: answers are streamed, and messages can be sent at any time.
 
 use std::{collections::VecDeque, fmt, sync::Arc};
 

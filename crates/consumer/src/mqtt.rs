@@ -4,16 +4,15 @@
 //! `mqv:topic` or `mqv:filter`, or else by the path of the target. If both are missing, the topics of LMOS are used:
 //! `{thing}/actions/{name}`, `{thing}/events/{name}`, `{thing}/properties/{name}`.
 //!
-//! | request | what happens |
+//! | request | implementation |
 //! |---|---|
-//! | invoke an action | its input is published with a response topic of the call's own and correlation data; each message there with that data answers it |
-//! | subscribe to an event, observe a property | the topic is subscribed to; each message is a notification |
-//! | read a property | its topic is subscribed to: the value is the first message, which is retained as a rule |
-//! | write a property | the value is published, at QoS 1 |
+//! | invoke an action | publishes the input, with a response topic for this call and correlation data; each message on that topic with that data is an answer |
+//! | subscribe to an event, observe a property | subscribes to the topic; each message is a notification |
+//! | read a property | subscribes to the topic; the first message, which is usually a retained one, is the value |
+//! | write a property | publishes the value with QoS 1 |
 //!
-//! An answer ends the call, unless it is an LMOS message (`actionStatus`) with a status that isn't final; so a
-//! request may have several responses. Each call has its own connection, with a session that ends with the
-//! connection.
+//! An answer ends the call, unless it is an LMOS message (`actionStatus`) with a status that isn't final. A request can
+//! therefore have several responses. Each call has its own connection, with a session that ends with the connection.
 //!
 //! | pattern of LMOS | shown by (`tests/bindings/mqtt.rs`) |
 //! |---|---|

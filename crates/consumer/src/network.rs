@@ -1,4 +1,4 @@
-//! Connections to URLs from descriptions: the rules of the guarded fetcher hold for each.
+//! Connections to URLs from descriptions, all of which are subject to the rules of the guarded fetcher.
 
 use std::net::SocketAddr;
 

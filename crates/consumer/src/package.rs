@@ -1,4 +1,4 @@
-//! Packages: MCP servers that callers run themselves, as `mcp:packages` of a description has them.
+//! Packages: MCP servers to be run by the callers themselves, as listed in `mcp:packages` of a description.
 
 use std::borrow::Cow;
 

@@ -1,9 +1,9 @@
 //! Requests of tools from Open Agent Spec: a template in the form, filled in with the input of the action.
 //!
-//! The template is in `agentspec:request`, with the members `http_method`, `headers`, `data`, and `url_allow_list` of
-//! a RemoteTool. `{{name}}` is a placeholder for the input with that name, anywhere but in the host of the URL. It is
-//! replaced by text (Agent Spec, "Specifying inputs through placeholders"): values other than strings are inserted as
-//! JSON.
+//! The template is in `agentspec:request`, with the members `http_method`, `headers`, `data`, and `url_allow_list` of a
+//! RemoteTool. `{{name}}` is a placeholder for the input with that name, and is allowed everywhere except in the host
+//! of the URL. It is replaced by text (Agent Spec, "Specifying inputs through placeholders"): values other than strings
+//! are inserted as JSON.
 
 use std::{borrow::Cow, sync::LazyLock};
 

@@ -1,4 +1,4 @@
-//! Data against the schemas of descriptions and of types.
+//! Validation of data against the schemas of descriptions and types.
 
 use serde_json::Value;
 

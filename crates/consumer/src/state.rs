@@ -15,7 +15,7 @@ pub enum State {
     Working,
     /// Started, but paused.
     Paused,
-    /// Waiting for an answer of the caller.
+    /// Waiting for an answer from the caller.
     InputRequired,
     /// Waiting for credentials that the agent needs for another service.
     AuthRequired,

@@ -1,4 +1,4 @@
-//! A message of the caller, as the request of a binding.
+//! Conversion of the caller's message to the request of a binding.
 
 use serde_json::{Map, Value};
 

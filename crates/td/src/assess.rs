@@ -1,4 +1,4 @@
-//! Would this document be admitted, and what would be fixed?
+//! Assessment of a document: whether it would be admitted, and which problems would be fixed.
 
 use super::{Document, Identity, Report, Strictness, Version, Violation, admit};
 use crate::Error;

@@ -1,4 +1,4 @@
-//! Validation: the JSON Schemas, then the semantic checks, all findings in one report.
+//! Validation: JSON Schemas, then semantic checks, with all findings in a single report.
 
 use serde_json::Value;
 

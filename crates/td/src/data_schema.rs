@@ -1,7 +1,7 @@
-//! Data schemas of Thing Descriptions, which data is checked against.
+//! Data schemas of Thing Descriptions, and validation of data against them.
 //!
-//! A data schema is JSON Schema as it was at draft 7, with a list of schemas as `items`. Where a conversion keeps the JSON
-//! Schema that it was made of, data must satisfy that, too.
+//! A data schema is a JSON Schema of draft 7, in which `items` can be a list of schemas. If a conversion stored the
+//! original JSON Schema in the data schema, the data must also satisfy the original.
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ impl DataSchema {
     /// ignored.
     ///
     /// # Errors
-    /// The reason why it can't be used.
+    /// The reason why the schema can't be used.
     pub fn compile(schema: &Value) -> Result<DataSchema, String> {
         let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
         let of_members = members.filter_map(|(name, schema)| Some((Some(name), source_schema(schema)?)));
@@ -50,7 +50,7 @@ impl DataSchema {
     /// Compiles a JSON Schema of edition 2020-12, such as that of a type.
     ///
     /// # Errors
-    /// The reason why it can't be used.
+    /// The reason why the schema can't be used.
     pub fn compile_json_schema(schema: &Value) -> Result<DataSchema, String> {
         let schema = JsonSchema::compile(schema, Edition::Draft202012, Patterns::Linear)?;
         Ok(DataSchema { schema, sources: Vec::new() })

@@ -1,5 +1,5 @@
-//! The description as it is returned, made of the stored text by a scan and two splices: this is
-//! on the path of every read, so nothing is parsed.
+//! Enrichment of a description for clients. The text is assembled from the stored text with a scan and two insertions,
+//! without parsing it, since every read of a description does this.
 
 use std::fmt::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The errors of reading, fixing and patching descriptions.
+//! Errors of parsing, fixing, and patching descriptions.
 
 use crate::Report;
 

@@ -17,11 +17,12 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 /// The source of an admitted document's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity<'a> {
-    /// The document contains it.
+    /// The document's own id.
     Own,
-    /// The document gets this id, and must not contain any (else [`Error::UnexpectedId`]).
+    /// The document gets this id, and must not contain an id; otherwise, [`Error::UnexpectedId`].
     Assigned(&'a str),
-    /// The document must contain this id after [`normalize_id`], else [`Error::IdMismatch`] or [`Error::MissingId`].
+    /// The document must contain this id after [`normalize_id`]; otherwise, [`Error::IdMismatch`] or
+    /// [`Error::MissingId`].
     Addressed(&'a str),
 }
 

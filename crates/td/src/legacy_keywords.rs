@@ -1,4 +1,4 @@
-//! Keywords of older JSON Schemas and of OpenAPI 3.0, in the words of draft 2020-12.
+//! Conversion of keywords of older JSON Schemas and of OpenAPI 3.0 to draft 2020-12.
 //!
 //! | keyword | becomes |
 //! |---|---|
@@ -22,7 +22,7 @@ const COMBINATIONS: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
 /// Keywords that describe a schema as a whole.
 const ANNOTATIONS: [&str; 4] = ["title", "description", "default", "$defs"];
 
-/// Returns a schema with current keywords; `None` if it has no others.
+/// Converts legacy keywords of a schema. Returns `None` if the schema contains none.
 pub fn modernize(schema: &Value) -> Option<Value> {
     is_legacy(schema).then(|| {
         let mut modern = schema.clone();

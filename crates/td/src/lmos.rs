@@ -1,7 +1,7 @@
 //! Recognition of LMOS agents and tools.
 //!
-//! The namespace doesn't end in `/` or `#`, so that JSON-LD doesn't expand `lmos:Agent`; therefore all
-//! forms that are found in the wild are recognised literally.
+//! Since the namespace doesn't end in `/` or `#`, JSON-LD doesn't expand `lmos:Agent` as intended. Therefore, all
+//! spellings in use are recognized literally.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! `Losses`: what one description of a Thing has and another one lacks.
+//! `Losses`: content of a description that is missing from another description of the same Thing.
 
 use std::{collections::HashSet, fmt};
 
@@ -34,8 +34,9 @@ const LONGEST_NAME: usize = 200;
 
 /// Affordances, forms, security definitions, and other members of a Thing Description that are missing from another.
 ///
-/// A form is the same if it has the same URL, operations, subprotocol, content type, and members of its protocol. A security definition is
-/// the same under another name. The scheme `auto` says nothing, so it isn't missed.
+/// A form is the same if it has the same URL, operations, subprotocol, content type, and protocol-specific members. A
+/// security definition is the same even under another name. The scheme `auto` requires nothing in particular, so its
+/// removal is no loss.
 ///
 /// ```
 /// use agentdex_td::Losses;

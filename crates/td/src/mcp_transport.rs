@@ -1,4 +1,4 @@
-//! Transports of MCP over HTTP, by the names that documents have for them.
+//! Transports of MCP over HTTP, and the names by which documents refer to them.
 
 use serde_json::{Map, Value};
 

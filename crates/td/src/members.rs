@@ -1,5 +1,5 @@
-//! A JSON object as an ordered list of members whose values are their exact text: what edits
-//! and patches work on, so that member order and number tokens survive.
+//! A JSON object as an ordered list of members with their exact text, so that edits and patches
+//! preserve the order of members and number tokens.
 
 use std::{borrow::Cow, fmt};
 

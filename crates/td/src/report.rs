@@ -1,4 +1,4 @@
-//! Results of validation: violations with a place, a rule and a message, gathered in a report.
+//! Results of validation: a report of violations, each with a location, a rule, and a message.
 
 use std::{borrow::Cow, fmt};
 

@@ -1,7 +1,9 @@
-//! References within a JSON Schema: those that lead nowhere, and a bound on the work that the others cause.
+//! References within a JSON Schema: detection of references without a target, and a limit on the work caused by the
+//! others.
 //!
-//! A validator follows references each time it meets them, so that a small schema can multiply the work at every level.
-//! Before data is validated, its visits are counted. Several schemas count where only a URL would tell which one is meant.
+//! A validator follows a reference each time it occurs, so even a small schema can multiply the work at every level.
+//! Therefore the number of visits is computed before data is validated. If only a URL would determine the referenced
+//! schema, all candidates count.
 
 use std::{collections::HashMap, rc::Rc};
 

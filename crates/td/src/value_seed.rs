@@ -1,5 +1,5 @@
-//! The parse: builds a value like serde_json's own, with a limit on the nesting, and notices repeated
-//! member names, which the value can't tell any more.
+//! The JSON parser: builds the same values as serde_json, limits the nesting, and detects repeated member names, which
+//! the values no longer show.
 
 use std::{cell::Cell, fmt};
 

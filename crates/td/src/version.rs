@@ -1,4 +1,4 @@
-//! The version of the TD specification that a document follows, by its `@context`.
+//! Version of the TD specification, as determined by the `@context` of a document.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Writes that aren't indexed yet, by owner: whoever wrote most of it is slowed while others wait for theirs.
+//! Acknowledged writes that aren't indexed yet, by owner. If searches fall behind, the owner with the most such writes
+//! is slowed down.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -35,8 +36,8 @@ struct Run {
 }
 
 impl Backlog {
-    /// Adds writes that were acknowledged, the last of them with this change. `indexed` is the last change that is indexed, or
-    /// `None` while the index fails or is rebuilt.
+    /// Adds acknowledged writes up to the change `last`. `indexed` is the last indexed change, or `None` while the
+    /// index fails or is rebuilt.
     pub fn add(&self, owner: Option<&Owner>, bytes: usize, last: Seq, indexed: Option<Seq>, now: Instant) {
         let bytes = bytes as u64 + WRITE_BYTES;
         let mut state = self.state();

@@ -10,7 +10,7 @@
 //! Earlier versions wrote `agentdex-backup 1`, which lacks the last part: no checksum covers its first two lines.
 //!
 //! A backup contains descriptions with their originals, expiries, the log, tracked sources, saved queries, and all
-//! other content of the store. It does not contain data derived from the store (the search index, vectors) and the
+//! other content of the store. It contains neither data derived from the store (the search index, vectors) nor the
 //! guardian's trail.
 
 use std::{

@@ -1,4 +1,4 @@
-//! Writes go to the committer, which applies a dry run like any other and takes it back.
+//! Submission of writes to the committer. A dry run is applied like any other write, and then rolled back.
 
 use std::time::Instant;
 
@@ -76,8 +76,8 @@ impl Registry {
         }
     }
 
-    /// True if searches lag by more than two seconds behind writes of several owners, of which the caller wrote most: a server
-    /// doesn't read more of its writes meanwhile.
+    /// True if searches lag more than two seconds behind the writes of several owners, and most of these writes are the
+    /// caller's. A server then stops reading further writes of the caller.
     #[doc(hidden)]
     pub fn holds_up_searches(&self) -> bool {
         let (Some(owner), Some(indexed)) = (self.1.owner(), self.0.indexing.applied()) else { return false };

@@ -1,4 +1,4 @@
-//! Metrics of components beside the registry, such as an MQTT endpoint, published with the registry's metrics at
+//! Metrics of components outside the registry, such as an MQTT endpoint, published with the registry's metrics at
 //! `/metrics`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -37,7 +37,7 @@ pub trait MetricSource: Send + Sync {
 pub(super) struct Measures(Mutex<Vec<Weak<dyn MetricSource>>>);
 
 impl Measures {
-    /// Adds a source, until it is dropped by its owner.
+    /// Adds a source. It is removed once its owner drops it.
     pub fn add(&self, source: &Arc<impl MetricSource + 'static>) {
         let source: Weak<dyn MetricSource> = Arc::downgrade(source) as Weak<_>;
         let mut sources = self.lock();

@@ -20,8 +20,9 @@ use crate::{
 /// Number of changes of a Thing read at once.
 const CHANGES_AT_ONCE: usize = 64;
 
-/// Changes visible to a caller in a single log entry: at most one for a change of a Thing, and one for each Thing
-/// that becomes visible or invisible by a change of membership, ascending by id. All have the position of the entry.
+/// Changes in a single log entry that are visible to a caller. A change of a Thing yields at most one. A change of
+/// membership yields one for each Thing that becomes visible or invisible, in ascending order of id. All have the
+/// position of the entry.
 pub struct Seen(Content);
 
 enum Content {

@@ -6,9 +6,9 @@ use crate::{access::Grants, change::Seq, store::Life};
 
 /// Log positions at which a reader was present: the position it resumes from, and all positions since it connected.
 ///
-/// When a Thing is removed or becomes invisible, a reader receives a deletion. It contains the capabilities of the
-/// Thing, and is sent to their topics, only if the reader was present while the Thing was visible to it. Otherwise it
-/// contains only the id: content retracted before a reader received it is never sent to that reader.
+/// A reader receives a deletion when a Thing is removed or becomes invisible. If the reader was present while the Thing
+/// was visible to it, the deletion contains the capabilities of the Thing, and is sent to their topics. Otherwise, it
+/// contains only the id, since content retracted before a reader received it is never sent to that reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Presence {
     resumed: Seq,

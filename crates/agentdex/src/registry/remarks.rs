@@ -1,4 +1,4 @@
-//! Warnings of a write, made of the remarks of the store.
+//! Conversion of the store's remarks on a write to warnings.
 
 use super::Registry;
 use crate::{store::Remark, td::Violation};

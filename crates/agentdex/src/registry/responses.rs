@@ -22,7 +22,7 @@ impl Registry {
     /// Returns the contract that an action's `output` declares for its responses in SACP.
     ///
     /// # Errors
-    /// As [`Registry::check_response`].
+    /// Same as [`Registry::check_response`].
     pub fn response_contract(&self, id: &str, action: &str) -> Result<DataContract> {
         let thing = self.find(id)?.ok_or_else(|| Error::NotFound { id: id.to_owned() })?;
         let refuse = |reason: String| Error::NoSuchAction { id: id.to_owned(), action: action.to_owned(), reason };

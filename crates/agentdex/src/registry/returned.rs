@@ -1,7 +1,8 @@
-//! Documents that were exported here and come back: as they were, or edited.
+//! Recognition of documents that were exported by this registry and are imported again, either unchanged or edited.
 //!
-//! A document is compared with several exports of its Thing: as it is served, without edits, in its other versions, and as it was
-//! earlier. It edits the Thing only if the export of the served description is the nearest.
+//! A document is compared with several exports of its Thing: the served description, the description without edits,
+//! other versions, and earlier states. Only if it is most similar to the served description does it count as an edit of
+//! the Thing.
 
 use std::{cell::LazyCell, collections::HashSet};
 
@@ -27,7 +28,7 @@ const MOST_NAMESAKES: usize = 8;
 /// A Thing with the edits made in its export.
 pub(super) struct ReturnedThing {
     pub id: String,
-    /// Position of the change that its description was read at.
+    /// Position of the change at which the description was read.
     pub seq: Seq,
     /// Description with the edits applied, if there are any.
     pub text: String,

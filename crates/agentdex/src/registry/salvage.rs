@@ -62,7 +62,7 @@ impl fmt::Display for InspectionStep {
 /// Like [`inspect`], and calls `progress` at the beginning of each step. Blocks.
 ///
 /// # Errors
-/// As [`inspect`].
+/// Same as [`inspect`].
 pub fn inspect_with(directory: &Path, progress: impl Fn(InspectionStep)) -> Result<Inspection> {
     progress(InspectionStep::Copy);
     let copy = CopiedDirectory::of(directory)?;

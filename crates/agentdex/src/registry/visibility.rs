@@ -1,10 +1,11 @@
-//! The rules for the visibility of past changes, as pure functions of the lives of an id and the grants of a reader.
+//! Rules for the visibility of past changes, as pure functions of the lives of an id and the grants of a reader. A life
+//! lasts from the creation of a Thing to its removal.
 //!
-//! A reader sees a life at a position if the reader's present grants satisfy the access at that position. A
-//! membership counts from its present start. The reader receives the life from the first position after which it sees it without
-//! interruption up to its end. A reader that doesn't see the end receives a single deletion at the last position
-//! where the life became invisible. So a text that was hidden at any time is not shown again within that life, except
-//! to readers who saw it all the time.
+//! A reader sees a life at a position if the reader's current grants satisfy the access at that position. A membership
+//! counts from its current start. If the reader sees the end of a life, it receives the changes from the first
+//! position after which it sees the life without interruption. Otherwise, it receives a single deletion, at the last
+//! position where the life became invisible. Thus a text that was ever hidden is not shown again within that life,
+//! except to readers who could always see it.
 
 use crate::{
     access::{Access, Grants, Visibility},

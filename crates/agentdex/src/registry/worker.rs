@@ -1,4 +1,4 @@
-//! A thread with its own runtime for network operations, with the means to wake and stop it.
+//! A thread with its own runtime for network operations, which can be woken and stopped.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -46,7 +46,7 @@ impl Worker {
         self.wake.notify_one();
     }
 
-    /// Ends the work, wherever it waits.
+    /// Stops the work, even while it is waiting.
     pub fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((stop, thread)) = running {

@@ -1,7 +1,7 @@
 //! Ids possibly contained in an index.
 //!
-//! A deletion is applied to every segment, and again with every merge, although most new Things are new and replace
-//! nothing.
+//! A deletion is applied to every segment, and again with every merge. Most Things are new and replace nothing, so an
+//! id that isn't in the index need not be deleted.
 
 use std::{
     collections::HashSet,

@@ -1,9 +1,9 @@
 //! Fetching the card of an agent whose description contains only the URL of its card.
 //!
-//! This is the case for an `A2AAgent` of Agent Spec: its form contains the URL as `a2a:agentCard`. The card is
-//! fetched when the agent is called, and read like a registered card. It determines the interface to call, the
-//! tenant, and the required credentials. If there is no card, the URL is treated as a JSON-RPC endpoint of version
-//! 0.3, as before cards were supported.
+//! An `A2AAgent` of Agent Spec is such an agent: its form contains the URL of the card as `a2a:agentCard`. The card is
+//! fetched when the agent is called, and parsed like a registered card. It determines the interface to call, the
+//! tenant, and the required credentials. If there is no card, the URL is treated as a JSON-RPC endpoint of version 0.3,
+//! as before cards were supported.
 
 use reqwest::{Method, Url};
 use serde_json::{Value, json};

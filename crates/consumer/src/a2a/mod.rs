@@ -6,11 +6,11 @@
 //! | request | 0.3 JSON-RPC | 1.0 JSON-RPC | HTTP+JSON |
 //! |---|---|---|---|
 //! | message | `message/send` | `SendMessage` | `POST …/message:send` |
-//! | message, answer in pieces | `message/stream` | `SendStreamingMessage` | `POST …/message:stream` |
-//! | how a task goes | `tasks/get` | `GetTask` | `GET …/tasks/{id}` |
-//! | cancel a task | `tasks/cancel` | `CancelTask` | `POST …/tasks/{id}:cancel` |
-//! | a task's events again | `tasks/resubscribe` | `SubscribeToTask` | `GET …/tasks/{id}:subscribe` |
-//! | all tasks | – | `ListTasks` | `GET …/tasks` |
+//! | message with a streamed answer | `message/stream` | `SendStreamingMessage` | `POST …/message:stream` |
+//! | status of a task | `tasks/get` | `GetTask` | `GET …/tasks/{id}` |
+//! | cancellation of a task | `tasks/cancel` | `CancelTask` | `POST …/tasks/{id}:cancel` |
+//! | renewed subscription to a task | `tasks/resubscribe` | `SubscribeToTask` | `GET …/tasks/{id}:subscribe` |
+//! | list of tasks | – | `ListTasks` | `GET …/tasks` |
 //!
 //! A form may name the URL of an agent card instead (`a2a:agentCard`, from an `A2AAgent` of Agent Spec). The call
 //! then uses the card's interface and the credentials required by the card.

@@ -1,4 +1,4 @@
-//! Answers of either version, read by their shape.
+//! Parsing of answers of both versions, which are told apart by their structure.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Messages in the input modes of the agent.
+//! Conversion of messages to the input modes accepted by the agent.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Messages in the words of a version.
+//! Serialization of messages in both versions of the protocol.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};

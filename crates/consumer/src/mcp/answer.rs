@@ -1,4 +1,4 @@
-//! Results of tools as replies, and failures of MCP as errors.
+//! Conversion of tool results to replies, and of MCP failures to errors.
 
 use std::{error::Error as StdError, time::Duration};
 

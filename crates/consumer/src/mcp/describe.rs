@@ -1,4 +1,4 @@
-//! Description of a server without a published card, by its answers to a connection and its list of tools.
+//! Description of an MCP server without a published card, based on its initialization result and its list of tools.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Questions of servers (`elicitation`), and the answers of users to them.
 //!
-//! A question has a message and wants either an object that satisfies a schema (form mode), or the user's consent to open a URL
-//! (URL mode). Its schema, or its URL, is data of the message: `{"requestedSchema": …}`, `{"url": …}`.
+//! A question has a message and requests either an object that satisfies a schema (form mode), or the user's consent to
+//! open a URL (URL mode). The schema or the URL is passed on as data: `{"requestedSchema": …}` or `{"url": …}`.
 
 use reqwest::Url;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};

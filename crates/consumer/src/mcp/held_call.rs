@@ -1,4 +1,4 @@
-//! Calls that wait for the answer of a user: their connections stay open in this process.
+//! Calls waiting for an answer of the user, whose connections stay open in this process.
 
 use std::{
     collections::HashMap,

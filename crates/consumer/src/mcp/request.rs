@@ -1,4 +1,4 @@
-//! The request of a tool.
+//! The request for calling a tool.
 
 use rmcp::model::{CallToolRequestParams, JsonObject};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! A call under way: its progress, its questions, and its result.
+//! A running call: its progress, its questions, and its result.
 
 use std::{sync::Arc, time::Duration};
 

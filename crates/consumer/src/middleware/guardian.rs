@@ -1,4 +1,4 @@
-//! Calls reported to a guardian, as steps of the Agent Observability Standard.
+//! Reporting of calls to a guardian, as steps of the Agent Observability Standard.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,4 @@
-//! Calls in the log.
+//! Logging of calls.
 
 use std::time::Instant;
 

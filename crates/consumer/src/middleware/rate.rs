@@ -1,4 +1,4 @@
-//! No more calls than allowed.
+//! Rate limiting of calls.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! Retries of calls that are safe to repeat.
+//! Retries of calls that can safely be repeated.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Traces that go on in the agents (W3C Trace Context).
+//! Propagation of traces to agents (W3C Trace Context).
 
 use super::{
     super::{Call, Exchange, Pending},

@@ -1,4 +1,4 @@
-//! Connections: a request over HTTP that is upgraded.
+//! WebSocket connections, opened by upgrading an HTTP request.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use futures_util::{

@@ -1,6 +1,6 @@
-//! Characters that aren't seen, or change how others are seen. What scripts and emoji need is left alone: joiners in
-//! Persian, Indic scripts and emoji, marks of direction where there is text from right to left, selectors of variants
-//! after a character that has some.
+//! Invisible characters, and characters that change the display of others. Uses required by scripts and emoji are
+//! allowed: joiners in Persian, Indic scripts, and emoji; direction marks in text with right-to-left characters; and
+//! variation selectors after characters with variants.
 
 use super::kind::{FlagKind, TextKind};
 

@@ -1,4 +1,4 @@
-//! Kinds of texts, and kinds of flags.
+//! Kinds of flags, and the kinds of texts to which they apply.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
-//! Entries of `lmos:capabilities` as statements.
+//! Conversion of entries of `lmos:capabilities` to statements.
 //!
-//! Their `id` is a name within the Thing more often than an IRI, and no statement can be about a relative IRI: such an entry is
-//! a node of its own with that name. What goes in and out is JSON Schema, whose `properties` are no affordances: it is a JSON
-//! literal.
+//! The `id` of an entry is usually a name within the Thing rather than an IRI, and a relative IRI can't be the subject
+//! of a statement. Such an entry becomes a separate node with that name. Its input and output are JSON Schemas, whose
+//! `properties` are not affordances, so they become JSON literals.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! The contexts that are known, and how the `json-ld` crate gets them.
+//! The known JSON-LD contexts, and their loader for the `json-ld` crate.
 
 use std::{cell::RefCell, sync::LazyLock};
 

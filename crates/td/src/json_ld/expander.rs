@@ -21,7 +21,7 @@ const MAX_THREADS: usize = 4;
 /// The most documents that wait.
 const MAX_WAITING: usize = 256;
 
-/// Converts documents to RDF on threads of its own. They are started on demand, and terminate when the expander is
+/// Converts documents to RDF on its own threads. They are started on demand, and terminate when the expander is
 /// dropped.
 ///
 /// ```
@@ -65,7 +65,7 @@ impl Pending {
     /// Waits for the statements of the document.
     ///
     /// # Errors
-    /// Those of [`Expander::read`].
+    /// Same as [`Expander::read`].
     pub fn wait(self) -> Result<Statements> {
         self.0.recv().unwrap_or(Err(Error::ShuttingDown))
     }

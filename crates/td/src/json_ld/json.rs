@@ -1,4 +1,4 @@
-//! JSON as the `json-ld` crate takes it.
+//! Conversion of JSON values to the types of the `json-ld` crate.
 
 use json_ld::syntax::{NumberBuf, Object, Value as Syntax, object::Entry};
 use serde_json::Value;

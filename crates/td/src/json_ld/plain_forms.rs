@@ -1,9 +1,9 @@
-//! Forms and links that mean the same without the context of their own.
+//! Detection of forms and links whose own context can be skipped, since it doesn't change their meaning.
 //!
-//! In the context of TD 1.1 `forms` and `links` each bring a context, which the `json-ld` crate processes again for
-//! every single form: a good part of what a description costs. That context changes the meaning of `type`, of `schema`
-//! and of names that no context defines. A form without any of these is given a name of ours for `forms` that brings
-//! no context.
+//! In the context of TD 1.1, `forms` and `links` each have their own context, which the `json-ld` crate processes again
+//! for every single form, at considerable cost. Such a context changes the meaning of `type`, of `schema`, and of names
+//! that no context defines. If a form contains none of these, its member `forms` is renamed to a private name without a
+//! context.
 
 use serde_json::{Map, Value, json};
 

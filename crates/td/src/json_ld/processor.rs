@@ -1,4 +1,4 @@
-//! One document after the other, by one thread: contexts that were processed stay.
+//! Processing of documents on a single thread, one after the other, with a cache of processed contexts.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -47,8 +47,8 @@ impl Processor {
     /// Reads the statements of a document.
     ///
     /// # Errors
-    /// [`Error::MalformedJson`]; [`Error::LimitExceeded`] where it is nested too deeply; [`Error::NotRdf`] where
-    /// it is not JSON-LD.
+    /// [`Error::MalformedJson`]; [`Error::LimitExceeded`] if the document is nested too deeply; [`Error::NotRdf`] if it
+    /// is not JSON-LD.
     pub fn read(&mut self, text: &str) -> Result<Statements> {
         self.read_as(text, true)
     }

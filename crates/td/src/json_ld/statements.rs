@@ -1,4 +1,4 @@
-//! Statements read off an expanded document (JSON-LD 1.1 API, section 7).
+//! Conversion of an expanded document to statements (JSON-LD 1.1 API, section 7).
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,6 +1,6 @@
-//! Schema errors in words a person can act on.
+//! Readable messages for schema errors.
 //!
-//! Where the keyword alone says too little, the schema has an `advice` beside it.
+//! If a keyword alone isn't helpful, the schema contains an additional `advice`.
 
 use jsonschema::{
     ValidationError,

@@ -1,7 +1,7 @@
-//! The JSON Schemas under `schemas/`: compiled in, compiled once, `format` not asserted.
+//! The JSON Schemas in `schemas/`, which are compiled once; `format` is not asserted.
 //!
-//! A document that is valid is only asked for yes or no; the errors of one that isn't are put into
-//! words by [`explain`].
+//! A document is first only checked for validity. If it is invalid, [`explain`] describes the
+//! errors.
 
 mod explain;
 

@@ -1,4 +1,4 @@
-//! Affordances with their forms, and data schemas.
+//! Checks of affordances, their forms, and data schemas.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Texts in several languages.
+//! Checks of texts in several languages.
 
 use oxilangtag::LanguageTag;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The semantic checks: what a JSON Schema can't say.
+//! Semantic checks, which a JSON Schema can't express.
 //!
 //! Sections are of TD 1.1 unless said otherwise.
 //!

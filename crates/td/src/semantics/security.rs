@@ -1,4 +1,4 @@
-//! Security names and the variables that API keys bring.
+//! Checks of security names, and of variables that API keys add.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! URI references and links. References may be templates (RFC 6570).
+//! Checks of URI references and links. References may be templates (RFC 6570).
 
 use std::borrow::Cow;
 

@@ -37,11 +37,10 @@ impl Registry {
     /// document results in. If the request names another id, the URL is tracked for that Thing instead.
     ///
     /// # Errors
-    /// [`Error::FetchRefused`], also if the registry was opened without a fetcher,
-    /// [`Error::FetchFailed`], [`Error::FetchTimedOut`], [`Error::FetchBusy`];
-    /// [`Error::SignatureRequired`]; [`Error::LimitExceeded`] where 100,000 sources are tracked;
-    /// [`Error::Contended`] where others track and untrack the URL all the time; [`Error::RejectedDocument`] with an
-    /// error of the conversion; those of [`Registry::import`].
+    /// [`Error::FetchRefused`], also if the registry was opened without a fetcher, [`Error::FetchFailed`],
+    /// [`Error::FetchTimedOut`], [`Error::FetchBusy`]; [`Error::SignatureRequired`]; [`Error::LimitExceeded`] beyond
+    /// 100,000 tracked sources; [`Error::Contended`] if others repeatedly track and untrack the URL;
+    /// [`Error::RejectedDocument`] with an error of the conversion; otherwise the same as [`Registry::import`].
     pub async fn track(&self, request: TrackRequest) -> Result<Imported> {
         let tracker = self.0.network.tracker.as_ref().ok_or_else(|| no_fetcher(&request.url))?;
         let now = Timestamp::now();
@@ -131,8 +130,8 @@ impl Registry {
     /// Polls a source immediately, and imports its document if it has changed.
     ///
     /// # Errors
-    /// [`Error::NotTracked`]; [`Error::Contended`]; errors of the source, which are also stored, as those of
-    /// [`Registry::track`].
+    /// [`Error::NotTracked`]; [`Error::Contended`]; errors of fetching and importing as for [`Registry::track`], which
+    /// are also stored.
     pub async fn refresh_source(&self, id: &str) -> Result<RefreshResult> {
         let id = td::normalize_id(id)?;
         let record = self.find_record(&id)?;

@@ -1,4 +1,4 @@
-//! Matching of data with ports: the port supplied by each part of the data, the quality of the match, and missing
+//! Matching of data with ports: which part of the data supplies each port, the quality of the match, and missing
 //! inputs.
 
 use std::{cell::RefCell, collections::HashMap, sync::Arc};

@@ -1,4 +1,4 @@
-//! Intersection of two schemas, as `allOf` asks for.
+//! Intersection of two schemas, as required by `allOf`.
 
 use super::{
     nodes::Nodes,

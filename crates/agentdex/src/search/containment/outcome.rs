@@ -29,7 +29,7 @@ pub(in crate::search) struct Verdict {
 pub(in crate::search) struct Note {
     /// From the innermost part to the outermost.
     steps: Vec<Step>,
-    /// As a reason: `string can't be cast to number`.
+    /// Wording of the note as a reason, such as `string can't be cast to number`.
     pub reason: String,
     /// As a doubt, behind the name of the part: `may be a string`.
     doubt: String,

@@ -1,4 +1,4 @@
-//! Single values: does a value satisfy a schema?
+//! Checks of single values against a schema.
 
 use regex::RegexBuilder;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Values and types as doubts name them.
+//! Wording of values and types in doubts.
 
 use serde_json::Value;
 
