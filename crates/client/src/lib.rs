@@ -141,8 +141,8 @@ impl RegistryClient {
     }
 
     /// Sets the total number of attempts for a request; 1 disables retries. A request is retried if the registry is
-    /// busy (429, 503), or if the connection failed and the request is idempotent. Each pause is twice as long as the
-    /// one before, unless the registry specifies a time.
+    /// busy (429, 503), or if the connection failed and the request is idempotent. The pause doubles with each
+    /// attempt, unless the registry specifies a time.
     #[must_use]
     pub fn attempts(self, attempts: u32) -> RegistryClient {
         RegistryClient { attempts: attempts.max(1), ..self }

@@ -1,5 +1,5 @@
 //! Status messages of an action in the LMOS protocol. While the action is running, they contain parts of the answer;
-//! the last one contains the complete answer.
+//! the last message contains the complete answer.
 
 use serde_json::Value;
 

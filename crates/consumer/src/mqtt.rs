@@ -6,9 +6,9 @@
 //!
 //! | request | implementation |
 //! |---|---|
-//! | invoke an action | publishes the input, with a response topic for this call and correlation data; each message on that topic with that data is an answer |
+//! | invoke an action | publishes the input, with a response topic for this call and correlation data; each message on this topic with the same data is an answer |
 //! | subscribe to an event, observe a property | subscribes to the topic; each message is a notification |
-//! | read a property | subscribes to the topic; the first message, which is usually a retained one, is the value |
+//! | read a property | subscribes to the topic; the first message, usually a retained message, is the value |
 //! | write a property | publishes the value with QoS 1 |
 //!
 //! An answer ends the call, unless it is an LMOS message (`actionStatus`) with a status that isn't final. A request can

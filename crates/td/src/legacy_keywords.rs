@@ -22,7 +22,7 @@ const COMBINATIONS: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
 /// Keywords that describe a schema as a whole.
 const ANNOTATIONS: [&str; 4] = ["title", "description", "default", "$defs"];
 
-/// Converts legacy keywords of a schema. Returns `None` if the schema contains none.
+/// Converts legacy keywords of a schema. Returns `None` if the schema contains no legacy keywords.
 pub fn modernize(schema: &Value) -> Option<Value> {
     is_legacy(schema).then(|| {
         let mut modern = schema.clone();

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 pub(super) struct Members<'a>(pub(super) Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Members<'a> {
-    /// Takes an object apart; none if `json` is anything else.
+    /// Splits an object into members. Returns `None` if `json` is anything else.
     pub(super) fn of(json: &'a str) -> Option<Members<'a>> {
         if !is_object(json) {
             return None;

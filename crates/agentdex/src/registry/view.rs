@@ -1,4 +1,4 @@
-//! `View`: a set of Things that is visible to everyone who receives a number computed from it.
+//! `View`: a set of Things visible to every recipient of a number computed from them.
 
 use serde::{Deserialize, Serialize};
 

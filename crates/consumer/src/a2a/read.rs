@@ -1,4 +1,4 @@
-//! Parsing of answers of both versions, which are told apart by their structure.
+//! Parsing of answers of both versions, distinguished by their structure.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;

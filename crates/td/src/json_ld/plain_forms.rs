@@ -2,7 +2,7 @@
 //!
 //! In the context of TD 1.1, `forms` and `links` each have their own context, which the `json-ld` crate processes again
 //! for every single form, at considerable cost. Such a context changes the meaning of `type`, of `schema`, and of names
-//! that no context defines. If a form contains none of these, its member `forms` is renamed to a private name without a
+//! that no context defines. If a form doesn't contain these, its member `forms` is renamed to a private name without a
 //! context.
 
 use serde_json::{Map, Value, json};

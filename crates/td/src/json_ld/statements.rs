@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         self.quads.push(Quad { subject: subject.clone(), predicate, object, graph: self.graph.clone() });
     }
 
-    /// Reads an object and returns its term; none where RDF can't express it.
+    /// Reads an object and returns its term, or `None` if RDF can't express it.
     fn object(&mut self, object: &Object<IriIndex, BlankIdIndex>) -> Option<Term> {
         match object {
             Object::Node(node) => self.node(node),

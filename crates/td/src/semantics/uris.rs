@@ -83,7 +83,7 @@ impl Reference {
     }
 }
 
-/// Expands a URI template with some values; none if its braces don't match.
+/// Expands a URI template with some values. Returns `None` if its braces don't match.
 fn expand_template(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains(['{', '}']) {
         return Some(text.into());
