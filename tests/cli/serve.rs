@@ -179,7 +179,7 @@ fn settings_of_fetching_that_can_not_be_right_end_the_start() {
         (
             "--trusted-keys",
             "/there/is/none.json",
-            "--trusted-keys must name a JSON Web Key Set (JWKS) or a folder with some: reading /there/is/none.json",
+            "--trusted-keys must name a JSON Web Key Set (JWKS), or a folder that contains such files: reading /there/is/none.json",
         ),
         ("--trusted-keys", empty.to_str().unwrap(), "the folder contains no *.json or *.jwks file"),
         ("--trusted-keys", private.to_str().unwrap(), "private.json: key 1 contains its private part"),

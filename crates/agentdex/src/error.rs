@@ -193,7 +193,7 @@ pub enum Error {
         found: Option<Seq>,
     },
     /// Other writers changed the Thing during every attempt to apply a merge patch.
-    #[error("{id:?} was changed by others during each of {attempts} attempts to patch it")]
+    #[error("{id:?} could not be patched, since others changed it during each of {attempts} attempts; try again")]
     Contended {
         /// Id of the Thing.
         id: String,
@@ -333,8 +333,8 @@ pub enum Error {
     /// A version lower than the served version was written with a wider access, which would also publish the served
     /// text.
     #[error(
-        "{id:?} is served from {}, which this access would also publish; omit the access, or publish all versions \
-         with `versions=all`", served_version(served.as_deref())
+        "{id:?} is served from {}, and the requested access would publish that, too; omit the access, or publish all \
+         versions with `versions=all`", served_version(served.as_deref())
     )]
     VersionNotServed {
         /// Id of the Thing.
@@ -366,7 +366,7 @@ pub enum Error {
         version: String,
     },
     /// The Thing would be shown to a namespace of which the writer is not a member.
-    #[error("{id:?} is shown to the namespace {:?}, {}", namespace.as_str(), not_member(*is_given_up))]
+    #[error("{id:?} would be visible to the namespace {:?}, {}", namespace.as_str(), not_member(*is_given_up))]
     NotMember {
         /// Id of the Thing.
         id: String,
@@ -376,7 +376,7 @@ pub enum Error {
         is_given_up: bool,
     },
     /// A flush failed. The store rejects writes until it is reopened.
-    #[error("the store is closed to writes since a flush failed: {reason}; restart after fixing the cause")]
+    #[error("the store rejects writes because a flush failed: {reason}; fix the cause, then restart")]
     WritesClosed {
         /// Error of the flush.
         reason: String,
@@ -467,7 +467,7 @@ pub enum Error {
         host: String,
     },
     /// The Thing has no tracked source: it wasn't imported from a URL, or has been edited since.
-    #[error("no source of {id:?} is tracked: it was not imported from a URL, or was edited since")]
+    #[error("{id:?} has no tracked source: it was not imported from a URL, or has been edited since")]
     NotTracked {
         /// Id of the Thing.
         id: String,
@@ -655,7 +655,7 @@ fn dropped(original: Option<&str>, losses: &Losses) -> String {
 
 /// Names the version that is served.
 fn served_version(version: Option<&str>) -> String {
-    version.map_or_else(|| "a text without a version".to_owned(), |version| format!("the version {version:?}"))
+    version.map_or_else(|| "a description without a version".to_owned(), |version| format!("the version {version:?}"))
 }
 
 /// Describes the documents that a part belongs to.

@@ -441,8 +441,8 @@ impl Agent {
             && let Some(name) = origin_variable(&form.href)
         {
             let reason = format!(
-                "the input {name:?} would select the server; write the host into the URL of the tool and register it again \
-                 (programs in Rust: `Settings::endpoint`)"
+                "the input {name:?} would select the server; write the host into the URL of the tool, and register \
+                 the tool again (Rust programs can use `Settings::endpoint`)"
             );
             return Err(Error::Refused { url: form.href.clone(), reason });
         }

@@ -82,7 +82,7 @@ fn no_form(
                 format!("there is no binding {name:?}; bindings are {}", listed(known()))
             }
             chosen => format!(
-                "{affordance} has no form for {} that a binding supports; its forms are: {}; bindings: {}",
+                "{affordance} has no form for {} that is supported by a binding; forms: {}; bindings: {}",
                 operation.as_str(),
                 seen.join(", "),
                 chosen.clone().unwrap_or_else(|| listed(known()))

@@ -60,7 +60,7 @@ fn add_secret(headers: &mut HeaderMap, name: HeaderName, mut value: HeaderValue)
 pub(super) fn check_no_body(authorization: &[Authorization], protocol: &str) -> Result<()> {
     let in_body = authorization.iter().find(|one| matches!(parts(&one.grant).1, Place::Body(_)));
     in_body.map_or(Ok(()), |one| {
-        let reason = format!("it belongs in the body of the request, but {protocol} has no place for it there");
+        let reason = format!("it has to be sent in the body of the request, which {protocol} does not support");
         Err(setting(format!("credentials.{}", one.scheme), reason))
     })
 }

@@ -138,7 +138,9 @@ fn topic(call: &Call) -> Result<String> {
                 Affordance::Action(name) => ("actions", name),
                 Affordance::Event(name) => ("events", name),
                 Affordance::Property(name) => ("properties", name),
-                Affordance::Thing => return Err(Error::Unsupported { what: "the whole Thing over MQTT".into() }),
+                Affordance::Thing => {
+                    return Err(Error::Unsupported { what: "operations on the whole Thing over MQTT".into() });
+                }
             };
             format!("{}/{list}/{name}", call.description.id())
         }

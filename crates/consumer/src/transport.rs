@@ -120,7 +120,7 @@ impl Transport {
             let (secret, Place::Body(name)) = parts(grant) else { continue };
             let pointer = if name.starts_with('/') { name.clone() } else { format!("/{}", name.replace('~', "~0")) };
             if !insert(body, &pointer, secret.into()) {
-                let reason = format!("the body of the request has no place for it at {pointer}");
+                let reason = format!("it can't be added to the body of the request at {pointer}");
                 return Err(Error::Setting { setting: format!("credentials.{scheme}"), reason });
             }
         }
@@ -132,7 +132,7 @@ impl Transport {
         if let Some(known) = &self.origin
             && origin(&outgoing.url).as_ref() != Some(known)
         {
-            let reason = format!("the call is one of {known}");
+            let reason = format!("credentials and settings of this call are for {known} only");
             return Err(Error::Refused { url: shown(&outgoing.url), reason });
         }
         let (client, mut url) = self.network.http(&outgoing.url).await?;

@@ -97,8 +97,8 @@ impl Source {
         let Some(data) = data else { return Vec::new() };
         let is_bounded = self.references.as_ref().is_none_or(|schema| is_bounded(schema, data));
         let Some(schema) = self.schema.as_ref().filter(|_| is_bounded) else {
-            let message = "the references in the schema of this value lead to too many others to check it; send less, \
-                           or simplify the schema";
+            let message = "checking this value would follow too many references in its schema; send less data, or \
+                           simplify the schema";
             return vec![Violation::new(pointer, "schema/$ref", message)];
         };
         let mut found = violations(schema, data, most);

@@ -117,8 +117,8 @@ fn fetch_error(error: consumer::Error) -> Error {
 
 /// Reads the keys that are trusted, and says how many.
 fn trusted_keys(path: &Path) -> anyhow::Result<TrustedKeys> {
-    let keys =
-        TrustedKeys::read(path).context("--trusted-keys must name a JSON Web Key Set (JWKS) or a folder with some")?;
+    let keys = TrustedKeys::read(path)
+        .context("--trusted-keys must name a JSON Web Key Set (JWKS), or a folder that contains such files")?;
     let passed_over = match keys.passed_over() {
         [] => String::new(),
         keys => format!("; {} passed over: {}", keys.len(), keys.join("; ")),

@@ -26,7 +26,7 @@ impl Registry {
         }
         Err(Unauthenticated::Invalid(match is_key {
             true => "it is unknown to this registry, expired, or revoked".to_owned(),
-            false => "not an API key, which starts with adx_".to_owned(),
+            false => "it is not an API key; API keys start with adx_".to_owned(),
         }))
     }
 

@@ -218,8 +218,8 @@ pub fn restore_with(file: impl Read, directory: &Path, options: RestoreOptions) 
     let mut warnings = Vec::new();
     if !is_summed {
         warnings.push(
-            "the backup was taken by an earlier version of agentdex; no checksum protects the time and version that \
-             it states"
+            "the backup was taken by an earlier version of agentdex, so the time and version in it are not protected \
+             by a checksum"
                 .to_owned(),
         );
     }

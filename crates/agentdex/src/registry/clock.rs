@@ -46,8 +46,8 @@ pub(super) fn behind(at: Timestamp, now: Timestamp) -> String {
     let days = at.0.saturating_sub(now.0) / TOLERATED_MS;
     let days = if days == 1 { "1 day".to_owned() } else { format!("{days} days") };
     format!(
-        "the clock is {days} behind the last change, so changes get its time, {at}, until the clock has caught up; \
-         if the clock is now right, `agentdex clock accept` resets the log's time to it"
+        "the clock is {days} behind the last change. Until the clock has caught up, new changes get the time of that \
+         change, {at}. If the clock is correct, reset the log's time with `agentdex clock accept`"
     )
 }
 

@@ -467,8 +467,9 @@ impl Declared {
 /// its parts, which have the same owner.
 fn removed_by_import(ids: &[&str]) -> Option<Violation> {
     let message = format!(
-        "the Things of parts that this import didn't create are removed: {}; if the document still contains these \
-         parts, import it with the same options as before (`nested` and `tools`, `--nested` and `--tools`)",
+        "Things from an earlier import of this document are removed, since this import didn't create them: {}. If the \
+         document still contains these parts, import it with the same options as before (`nested` and `tools`, \
+         `--nested` and `--tools`)",
         named(ids)
     );
     (!ids.is_empty()).then(|| Violation::new("", "parts-removed", message))
@@ -478,7 +479,10 @@ fn removed_by_import(ids: &[&str]) -> Option<Violation> {
 pub(super) fn refuse_repeated_ids(things: &[ConvertedThing]) -> Result<()> {
     let mut ids = HashSet::new();
     let Some(repeated) = things.iter().find(|thing| !ids.insert(&thing.id)) else { return Ok(()) };
-    let message = format!("two parts of the document become Things with the id {:?}", repeated.id);
+    let message = format!(
+        "two parts of the document would become Things with the same id, {:?}; change the id of one of them",
+        repeated.id
+    );
     let violation = Violation { pointer: String::new(), rule: "thing-id-repeated".into(), message };
     let format = things.first().map_or(Format::ThingDescription, |thing| thing.source.format).name();
     Err(Error::InvalidSource { format, report: Report { violations: vec![violation], ..Report::default() } })

@@ -88,8 +88,8 @@ impl Registry {
         }
         if !is_kept {
             let message = format!(
-                "its owner is not a member of a namespace of this name here, so it is {} and in no namespace; claim \
-                 the namespace, then change the access",
+                "in this registry, the owner is not a member of the namespace, so the Thing is {} and in no namespace; \
+                 claim the namespace, then change the access",
                 access.visibility
             );
             warnings.push(Violation::new("/namespace", "namespace-not-kept", message));

@@ -48,8 +48,8 @@ impl Registry {
     fn part_left(&self, part: &str, documents: &[String]) -> Option<Violation> {
         let seen: Vec<&str> = documents.iter().map(String::as_str).filter(|document| self.sees(document)).collect();
         let message = format!(
-            "{part} was declared by the documents of {}; if it exists, they now only refer to it, otherwise their \
-             next import declares it again",
+            "{part} was declared as a part by the documents of {}. These documents now only refer to it, or declare it \
+             again at their next import if it no longer exists",
             named(&seen)
         );
         (!seen.is_empty()).then(|| Violation::new("", "part-left", message))
@@ -104,8 +104,8 @@ impl Registry {
             Remark::AccessNarrowed { id: of, visibility } if of == id => warning(
                 "access-narrowed",
                 format!(
-                    "it is now {visibility}, since its remaining texts were stored under that access, and a removal \
-                     never publishes a text; change its access to publish it"
+                    "it is now {visibility}, since the remaining versions were stored with that access, and a removal \
+                     never publishes a version; to publish the Thing, change its access"
                 ),
             ),
             Remark::PartRemoved(..)
@@ -125,14 +125,14 @@ impl Registry {
 
 /// Describes the versions hidden from some of those who see a Thing, and how to publish them.
 fn hidden(versions: &[Option<String>], has_original: bool) -> String {
-    let name = |version: &Option<String>| version.clone().unwrap_or_else(|| "the text without a version".to_owned());
+    let name =
+        |version: &Option<String>| version.clone().unwrap_or_else(|| "the description without a version".to_owned());
     let names: Vec<String> = versions.iter().map(name).collect();
     let original = has_original.then_some("the original document, without edits");
     let names: Vec<&str> = names.iter().map(String::as_str).chain(original).collect();
     format!(
-        "some callers who now see the Thing can't see texts that were stored under narrower access: {}; to publish \
-         these as well, as far as you may read them, change the access with `?versions=all` (`agentdex access \
-         --all-versions`)",
+        "some callers who can now see the Thing can't see the following, which were stored with narrower access: {}. \
+         To publish those that you can read, change the access with `?versions=all` (`agentdex access --all-versions`)",
         named(&names)
     )
 }

@@ -46,8 +46,8 @@ impl Registry {
         let names_id = ["id", "base", "publisher"].iter().any(|name| conversion.options.text(name).is_some());
         if !names_id && let Some(other) = self.same_document(thing, record.as_ref())? {
             let message = format!(
-                "the document is already registered as {:?}, and changes nothing; `id` (`--id`) registers it under \
-                 another id",
+                "the document is already registered as {:?}, so nothing was changed; to register it again, give \
+                 another id (`id`, `--id`)",
                 other.id
             );
             return Ok(Some(unchanged(other, Some(Violation::new("", "options-kept", message)))));
@@ -142,8 +142,8 @@ impl Registry {
             let other = own_members::without(&text)?;
             match export.distance(other.value(), thing) {
                 Some(0) => {
-                    let message = "the document is an export of another version or an earlier state of the Thing, \
-                        and changes nothing; --replace replaces the Thing with it";
+                    let message = "the document is an export of another version or an earlier state of the Thing, so \
+                                   nothing was changed; to replace the Thing with it, use --replace";
                     return Ok(Some(unchanged(record, Some(Violation::new("", "not-current", message)))));
                 }
                 // Edits of what isn't served are none of what is.

@@ -454,7 +454,7 @@ impl Registry {
                     queries.name(Saved::new(stored, watched));
                 }
                 Err(error) => {
-                    tracing::warn!(name, code = error.code(), "a saved query can't be used, but stays stored");
+                    tracing::warn!(name, code = error.code(), "a saved query can't be used; it stays stored");
                 }
             }
         }

@@ -155,7 +155,7 @@ impl Work<'_> {
         }));
         let bytes: usize = found.iter().skip(before).map(String::len).sum();
         if self.found_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > MAX_FOUND_BYTES {
-            let message = format!("it finds more than {MAX_FOUND_BYTES} bytes: select parts, such as $[*].title");
+            let message = format!("its results exceed {MAX_FOUND_BYTES} bytes; select less, for example $[*].title");
             return Err(Error::QueryTooCostly { message });
         }
         Ok(())

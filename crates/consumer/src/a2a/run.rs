@@ -38,7 +38,7 @@ struct Session {
 pub(super) async fn run(call: Call) -> Result<Exchange> {
     let transport = Transport::of(&call).with_headers(declared_headers(&call)?);
     check_no_body(&call.authorization, "A2A")?;
-    let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A by this form"))?;
+    let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A with this form"))?;
     let can_stream = streams(&call);
     let session = Session { endpoint, transport, ids: Arc::default() };
     match &call.request {

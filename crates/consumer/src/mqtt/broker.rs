@@ -62,7 +62,7 @@ pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {
 fn address(href: &str) -> Result<(bool, String, u16)> {
     let wrong = |reason: &str| Error::Refused { url: shown(href), reason: reason.to_owned() };
     let (scheme, rest) =
-        href.split_once("://").ok_or_else(|| wrong("it names no broker, such as mqtt://broker:1883"))?;
+        href.split_once("://").ok_or_else(|| wrong("it names no broker; for example mqtt://broker:1883"))?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
         return Err(wrong("it contains credentials, which belong in a security definition"));

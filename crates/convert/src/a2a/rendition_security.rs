@@ -150,8 +150,8 @@ impl Rendering<'_> {
         if read.alternatives.is_empty() {
             if read.unread > 0 {
                 let message = || {
-                    "no security requirement can be read, so none is written; the resulting card looks \
-                    as if it required none"
+                    "none of the security requirements can be read, so the converted card has no requirements; clients \
+                     will assume that no credentials are needed"
                         .into()
                 };
                 self.findings.add(path, "security-open", message);

@@ -94,7 +94,7 @@ impl Skills<'_> {
         }
         let is_full = described == MOST_SKILLS;
         if self.is_streaming() && is_full {
-            let message = || "no room for the event of streamed messages".into();
+            let message = || "there are too many skills to add an event for streamed messages".into();
             definitions.findings().add(&list, "too-many-skills", message);
         }
         if self.is_streaming() && !is_full && !self.callables.is_empty() {

@@ -196,13 +196,13 @@ fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings:
             };
             match mapper.relative_url(first) {
                 Some(url) => format!(
-                    "the URL {:?} is relative, so it is described by capabilities instead of an action{more}; write \
-                     an absolute URL, or give the address to call this at as `base` (`--base`)",
+                    "the URL {:?} is relative and has no base, so this is described by capabilities instead of an \
+                     action{more}; use an absolute URL, or give the address of the agent as `base` (`--base`)",
                     without_credentials(url)
                 ),
                 None => format!(
-                    "no address to call this at{more}, so it is described by capabilities instead of an action; give \
-                     the URL of the agent as `base` (`--base`)"
+                    "the address is missing{more}, so this is described by capabilities instead of an action; give the \
+                     URL of the agent as `base` (`--base`)"
                 ),
             }
         };

@@ -114,8 +114,8 @@ fn description_of(
     let search = ExportSearch::new(export, description, without_description(exported), &sent);
     let missing = search.missing();
     if let Some(change) = missing.iter().find(|change| is_of_call(change)) {
-        let message = "this edit changes how something is called, which is read from `metadata.thingDescription`; \
-            edit that instead";
+        let message = "this edit affects calls, which are determined by `metadata.thingDescription`; edit the \
+                       description there instead";
         let violation = Violation::new(change.pointer(), "not-in-description", message);
         let report = Report { version: None, violations: vec![violation], warnings: Vec::new() };
         return Err(Error::InvalidSource { format: Format::AgentSpec.name(), report });

@@ -76,7 +76,8 @@ impl Server {
                 }
             }
             findings.add(&Path::ROOT, "registry-answer", || {
-                "the response of a registry; the server in it is read, and other warnings refer to locations in it"
+                "this is the response of a registry; the server in it is read, and the locations in other warnings are \
+                 within that server"
                     .into()
             });
         }
@@ -251,7 +252,7 @@ fn check(members: &Object, findings: &mut Findings) {
     let lists_any = |name: &str| members.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     if !lists_any("remotes") && !lists_any("packages") {
         findings.add(&Path::ROOT, "no-endpoint", || {
-            "there is neither an address to call it at nor a way to run it; add `remotes` or `packages`".to_owned()
+            "the server can neither be reached nor run; add `remotes` or `packages`".to_owned()
         });
     }
 }

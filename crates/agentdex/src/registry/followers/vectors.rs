@@ -77,7 +77,10 @@ impl Follower for VectorFollower {
         if self.writer()?.is_whole()? {
             return Ok(Inspected::Nothing);
         }
-        Err(Error::Index { doing: "inspecting the vectors", source: "the file is damaged, and is read again".into() })
+        Err(Error::Index {
+            doing: "inspecting the vectors",
+            source: "the file is damaged; the vectors are rebuilt".into(),
+        })
     }
 
     /// Rebuilds the vectors, keeping those of unchanged texts, so that an interrupted rebuild can continue.

@@ -77,8 +77,7 @@ impl ShapeIndex {
         let mut found = Vec::new();
         for (n, shape) in self.candidates(have, want, request.near_misses).into_iter().enumerate() {
             if n.is_multiple_of(COMPARED_AT_ONCE) && Instant::now() > request.deadline {
-                let message =
-                    "it takes too long; give more members in `want`, or names that fewer capabilities have".to_owned();
+                let message = "it takes too long; add members to `want`, or use less common names".to_owned();
                 return Err(Error::QueryTooCostly { message });
             }
             let Some(ports) = self.get(shape) else { continue };

@@ -23,7 +23,7 @@ pub(in crate::search) fn hints(query: &str) -> Vec<String> {
             .push(format!("there is no field `{name}`, so `{word}` is read as words; fields are {}", known.join(", ")));
     }
     if parts.len().is_multiple_of(2) {
-        hints.push("a quote is not closed, so what follows it is read as words".to_owned());
+        hints.push("a quotation mark is not closed, so the text after it is read as single words".to_owned());
     }
     hints.dedup();
     hints
