@@ -170,7 +170,7 @@ await run({
       await page.goto(`${url}/#/agent/${encodeURIComponent(id)}?open=call`);
       await page.waitForSelector("form.action");
       const text = await text_of(page, "form.action");
-      assert.equal(text.includes("Calling agents from this page takes an API key with the role register"), Boolean(told), text);
+      assert.equal(text.includes("Calling agents from this page requires an API key with the role register"), Boolean(told), text);
       assert.ok(!text.includes("doesn't call agents"), text);
       assert.equal(Boolean(await page.$("form.action button.primary")), !told);
       await page.close();

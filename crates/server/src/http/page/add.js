@@ -31,7 +31,7 @@ class AddView extends HTMLElement {
 		this.more = e("div");
 		this.url = field("url", { type: "url", placeholder: "https://agents.example", oninput: () => this.keep() });
 		this.own = field("own-id");
-		this.ownId = e(".bar", h("label", { for: "own-id" }, "Its id, if the document has none"), this.own);
+		this.ownId = e(".bar", h("label", { for: "own-id" }, "Id, if the document has none"), this.own);
 		this.button = h("button.primary", { type: "button", disabled: true, onclick: () => this.register() });
 		const file = h("input.sr", { id: "file", type: "file", accept: ".json,.jsonld,.yaml,.yml,.td", onchange: () => file.files[0] && this.take(file.files[0]) });
 		const editor = e(".editor", this.gutter, this.text);
@@ -118,7 +118,7 @@ class AddView extends HTMLElement {
 		const mayOthers = await may("register");
 		const why = access.readOnly ? "This registry is read-only. What you paste here is only checked."
 			: mayOthers ? [e("strong.t", this.edited), " belongs to ", owner ? e("strong.t", owner) : "the admins", ": only owners and admins can change an agent."]
-				: [access.owner ? [e("strong.t", access.owner), " may read and check documents. "] : "", "Registering takes an API key with the role ", e("code", "register"), "."];
+				: [access.owner ? [e("strong.t", access.owner), " may read and check documents. "] : "", "Registering requires an API key with the role ", e("code", "register"), "."];
 		refill(this.notes, h("div", { class: "note", role: "note" }, why, " ", access.readOnly ? "" : h("button.quiet", { type: "button", onclick: signIn }, access.owner ? "Sign in with another key" : "Sign in")));
 	}
 
@@ -164,7 +164,7 @@ class AddView extends HTMLElement {
 		if (!this.draft) return;
 		if (text === this.loaded && !own && !url) return this.draft.drop();
 		const { options, base, tag, version } = this;
-		if (!this.draft.keep({ text, own, url, options, base, tag, version })) announce("This is too large to be kept: it is lost when you leave this view.");
+		if (!this.draft.keep({ text, own, url, options, base, tag, version })) announce("This is too large to be saved as a draft: it is lost when you leave this view.");
 	}
 
 	idle() {
@@ -254,7 +254,7 @@ class AddView extends HTMLElement {
 		const [wrong, odd] = [violations.map(place), warnings.map(place)];
 		refill(this.report,
 			e("p", e(`span.badge${valid ? ".good" : ".bad"}`, valid ? "valid" : "invalid"), " It is ", noun, valid ? `; it is registered as ${plural(things.length, "Thing")}.` : "."),
-			format !== "td" && valid && !things.some(({ actions }) => actions) ? e("p.hint", "It doesn't say where it is called. Register it, then choose Edit on its page and fill in the address.") : "",
+			format !== "td" && valid && !things.some(({ actions }) => actions) ? e("p.hint", "The document contains no address. Register it, then choose Edit on its page and fill in the address.") : "",
 			this.findings("Errors", wrong, "bad"), this.findings("Warnings", odd, "odd"));
 		this.mark([...wrong, ...odd]);
 		this.offer(format);

@@ -33,7 +33,7 @@ class AdminView extends HTMLElement {
 		this.keys = part("API keys", this.keyForm());
 		this.namespaces = part("Namespaces", e("p.dim", "The agents in a namespace can be kept to its members."), this.namespaceForm());
 		this.audit = part("Audit trail", e("p.dim", "Who changed what, and what was denied."));
-		this.backups = part("Backup", e("p.dim", "Everything that is stored, in one file, which ", e("code", "agentdex restore"), " turns into a data directory. It includes everything that is hidden and the hashes of keys: keep it safe."));
+		this.backups = part("Backup", e("p.dim", "The complete content of the registry in one file, from which ", e("code", "agentdex restore"), " creates a data directory. The file includes hidden agents and the hashes of keys: keep it safe."));
 		const { access } = await self();
 		if (access.authentication) this.listKeys();
 		else refill(this.keys.parentElement, e("h2", "API keys"), e("p.dim", "This registry doesn't use API keys. To require them, start it with ", e("code", "--auth"), "."));
@@ -107,7 +107,7 @@ class AdminView extends HTMLElement {
 				name.value = members.value = "";
 			}, this.claimed, () => this.listNamespaces());
 		};
-		return h("form", { onsubmit: claim }, e(".bar", e(".field", h("label", { for: "namespace-name" }, "Name"), name), e(".field", h("label", { for: "namespace-members" }, "Other members, with commas"), members),
+		return h("form", { onsubmit: claim }, e(".bar", e(".field", h("label", { for: "namespace-name" }, "Name"), name), e(".field", h("label", { for: "namespace-members" }, "Other members, separated by commas"), members),
 			h("button", {}, "Claim it, or set its members")), this.claimed);
 	}
 
@@ -135,7 +135,7 @@ class AdminView extends HTMLElement {
 				moment(one.at), one.owner ? e("span.t", one.owner) : "anonymous", [wordsOf(one), one.times > 1 ? ` ${count(one.times)} times` : "", one.status ? dim(` ${one.status}`) : "", details(one)],
 				one.times > 1 ? "" : /^thing_/.test(one.action) ? who(one.target) : e("span.t", cut(one.target)), [one.address ? e("span.t", one.address) : "", one.key ? dim(` key ${one.key}`) : ""]])),
 				h("nav.pager", { "aria-label": "Pages of the audit trail" }, to("Newer", end + ENTRIES, end >= latest), to("Older", end - ENTRIES, end <= ENTRIES),
-					dim(shown.length ? `entries ${count(shown.at(-1).number)} to ${count(shown[0].number)} of ${count(latest)}` : "the entries here are no longer kept"))];
+					dim(shown.length ? `entries ${count(shown.at(-1).number)} to ${count(shown[0].number)} of ${count(latest)}` : "these entries are no longer retained"))];
 		});
 	}
 

@@ -172,7 +172,7 @@ async function obstacleTo() {
 	try {
 		const [{ links }, mayCall] = await Promise.all([self(), may("register")]);
 		if (!links.conversation) return "This registry doesn't call agents for you. Fill the form in, and copy the command.";
-		return mayCall ? "" : "Calling agents from this page takes an API key with the role `register`. Fill the form in, and copy the command.";
+		return mayCall ? "" : "Calling agents from this page requires an API key with the role `register`. Fill the form in, and copy the command.";
 	} catch (error) {
 		return error.message;
 	}
@@ -241,6 +241,6 @@ async function related(id) {
 	const hits = (title, found) => found.length ? [e("h4", title), e("ul.plain", found.map((hit) => e("li",
 		who(hit.id, hit.title), dim(" ", e("span.t", cut(hit.capability)), ": ", message(hit.why)))))] : "";
 	const found = capabilities.filter((one) => one.takes_output.length || one.gives_input.length);
-	if (!found.length) return e("p.dim", "No other agent accepts the output of this one, or provides its input.");
+	if (!found.length) return e("p.dim", "No other agent accepts the output of this agent, or provides its input.");
 	return found.map((one) => e("div", e("h3.t", one.capability), hits("can use its output", one.takes_output), hits("can provide its input", one.gives_input)));
 }

@@ -27,7 +27,7 @@ class ChainsView extends HTMLElement {
 		const option = (id, label) => e("label", (this[id] = h("input", { type: "checkbox", id })), ` ${label}`);
 		this.results = h("section", { "aria-label": "Results", "aria-live": "polite" });
 		refill(this, e("h1", "Combine agents"),
-			e("p", "Find agents by their input and output, or several agents to call in a row. Name the data you have and the data you want, separated by commas, with a type unless it is text (", e("code", "days: integer"), "); or write a JSON Schema."),
+			e("p", "Find agents by their input and output, or several agents to be called one after the other. List the data you have and the data you want, separated by commas, each with a type unless it is text (", e("code", "days: integer"), "); or write a JSON Schema."),
 			h("form.data", { onsubmit: (event) => { event.preventDefault(); this.go(); } },
 				field("have", "Data you have", "place, days: integer"), field("want", "Data you want", "summary"), field("query", "Topic (optional)", "weather"),
 				e(".bar", option("several", "several agents in a row"), option("near", "also agents that need one more input"), e("button.primary", "Search"))),

@@ -92,6 +92,6 @@ export function changes({ effects, things = [], there }) {
 	const changed = effects.filter(({ id, effect }) => effect === "updated" && there.has(id));
 	return changed.map(({ id }) => {
 		const places = differences(plain(there.get(id).td), plain(things.find((one) => one.id === id) ?? {}));
-		return places.length ? fold(changed.length > 1 ? `What changes of ${there.get(id).td.title ?? id}` : "What changes", () => diff(places), true) : "";
+		return places.length ? fold(changed.length > 1 ? `Changes to ${there.get(id).td.title ?? id}` : "Changes", () => diff(places), true) : "";
 	});
 }

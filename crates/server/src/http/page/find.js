@@ -28,7 +28,7 @@ const EXAMPLES = [
 class FindView extends HTMLElement {
 	connectedCallback() {
 		this.input = h("input", { id: "q", type: "search", autocomplete: "off", spellcheck: "false", maxlength: "4096", "aria-describedby": "keys", "aria-controls": "results", oninput: () => this.typed(), placeholder: "What should the agent do?" });
-		this.mode = e("fieldset.modes", e("legend.sr", "What counts"), Object.entries(MODES).map(([value, name]) =>
+		this.mode = e("fieldset.modes", e("legend.sr", "Match by"), Object.entries(MODES).map(([value, name]) =>
 			e("label", h("input", { type: "radio", name: "mode", value, onchange: () => this.go({ mode: value, page: "" }) }), e("span", name))));
 		this.summary = h("p.summary", { role: "status", tabindex: "-1" });
 		this.sort = h("select", { id: "sort", onchange: () => this.go({ sort: this.sort.value, page: "" }) });

@@ -68,7 +68,7 @@ class StatusView extends HTMLElement {
 	async tracked() {
 		const sources = await get(`imports?limit=100${this.stale ? "&status=stale" : ""}`);
 		const filter = e("p.bar", this.stale ? h("a", { href: "#/status" }, "All of them") : h("a", { href: "#/status?status=stale" }, "Only those that can't be read"));
-		if (!sources.length) return [this.stale ? filter : "", e("p.dim", this.stale ? "All of them can be read." : "There are none. Agents that are added by their URL are read from there again when they change.")];
+		if (!sources.length) return [this.stale ? filter : "", e("p.dim", this.stale ? "All of these URLs can be read." : "There are no such agents. If an agent was added by its URL, the registry polls the URL for changes.")];
 		return [filter, e("ul.cards", sources.map((one) => e("li.card", e("p", who(one.id)), sourceOf(one))))];
 	}
 }
