@@ -124,7 +124,7 @@ pub struct Settings {
     /// Audience that tokens for this server must have
     #[arg(long, help_heading = "OpenID Connect", value_name = "NAME")]
     pub oidc_audience: Option<String>,
-    /// URL of the issuer's keys (JWKS) [default: the one in the issuer's metadata]
+    /// URL of the issuer's keys (JWKS) [default: the URL in the issuer's metadata]
     #[arg(long, help_heading = "OpenID Connect", value_name = "URL")]
     pub oidc_jwks: Option<String>,
     /// Claim with the owner, by name or JSON Pointer [default: sub]

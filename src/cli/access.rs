@@ -25,8 +25,8 @@ pub(super) struct Arguments {
     /// New owner (admins only)
     #[arg(long, value_name = "NAME")]
     owner: Option<Owner>,
-    /// Apply the change to all versions and to the imported original. Otherwise, versions with narrower access keep
-    /// it
+    /// Apply the change to all versions and to the imported original. Otherwise, versions stored with narrower access
+    /// keep that access
     #[arg(long)]
     all_versions: bool,
     /// Print the access as JSON

@@ -21,8 +21,8 @@ const FAR_BEHIND: f32 = 0.5;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// What the agent should be able to do, and the question. Give only the question with --agent, or if it also says
-    /// what the agent should be able to do
+    /// Description of a suitable agent, and the question. With --agent, or if the question itself describes the task
+    /// well enough, give only the question
     #[arg(required = true, num_args = 1..=2, value_names = ["CAPABILITY", "QUESTION"], value_parser = text)]
     words: Vec<String>,
     /// Ask this agent (id or title) instead of the best match

@@ -15,7 +15,7 @@ pub(super) struct Calling {
     /// Allow calls to this network, address, or host although it isn't public, such as 127.0.0.1:9000; can be repeated
     #[arg(long, env = "AGENTDEX_ALLOW_FETCH", value_delimiter = ',', value_name = "CIDR|HOST[:PORT]")]
     allow_fetch: Vec<String>,
-    /// Maximum duration of a call in seconds; by default, what the agent's description declares, or else 120
+    /// Maximum duration of a call in seconds; by default, the duration declared in the agent's description, or else 120
     #[arg(long, value_name = "SECONDS", value_parser = number::<u64>(0..=u64::MAX))]
     timeout: Option<u64>,
     /// Use only this binding: a2a, http, mcp, mqtt, or lmos-websocket

@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     auth: bool,
     #[arg(long, hide = true, num_args = 0..=1)]
     listen: Option<Option<OsString>>,
-    /// Print the addresses as JSON, and nothing after them
+    /// Print only the addresses, as JSON
     #[arg(long)]
     json: bool,
 }

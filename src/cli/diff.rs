@@ -22,7 +22,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(1);
 const CONTEXT_LINES: usize = 3;
 
 #[derive(Debug, Args)]
-#[command(after_help = "The order of members is ignored, and so is what the registry adds (`registration`).")]
+#[command(
+    after_help = "The order of members is ignored, and so is the member `registration`, which the registry adds."
+)]
 pub(super) struct Arguments {
     /// Id or title of an agent, AGENT@VERSION, or a file (- for standard input)
     #[arg(value_name = "A")]
@@ -30,7 +32,7 @@ pub(super) struct Arguments {
     /// Description to compare with A, in the same forms
     #[arg(value_name = "B")]
     after: String,
-    /// Print whether they are equal, and the JSON merge patch from A to B
+    /// Print JSON with the result of the comparison, and the merge patch from A to B
     #[arg(long)]
     json: bool,
 }

@@ -23,7 +23,7 @@ use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Data directory of a stopped registry; this is how the first key is created
+    /// Data directory of a stopped registry, instead of a running server; used to create the first key
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
     #[command(subcommand)]

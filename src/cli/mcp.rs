@@ -48,7 +48,7 @@ pub(super) struct Arguments {
     /// Offer no tools that register or remove agents
     #[arg(long, requires = "data")]
     pub(super) read_only: bool,
-    /// Print an error of the start as JSON
+    /// Print an error at startup as JSON
     #[arg(long)]
     json: bool,
 }

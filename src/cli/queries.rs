@@ -61,7 +61,7 @@ enum Action {
 struct Name {
     /// Name of the query
     name: String,
-    /// Owner of the query, if others have one of the same name [default: you]
+    /// Owner of the query, if several owners have a query of this name [default: you]
     #[arg(long, value_name = "NAME")]
     owner: Option<Owner>,
 }

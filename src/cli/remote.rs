@@ -34,8 +34,8 @@ pub(super) struct Remote {
     /// URL of the registry, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
-    /// API key, or access token of the registry's issuer. Other users of this machine can see flags, but not the
-    /// variable [env: AGENTDEX_API_KEY]
+    /// API key, or access token of the registry's issuer. Prefer the variable, since other users of this machine can
+    /// see flags [env: AGENTDEX_API_KEY]
     #[arg(long, global = true, value_name = "KEY")]
     api_key: Option<String>,
     /// PEM file with further certificate authorities to trust at https:// [env: AGENTDEX_CA]
@@ -44,7 +44,8 @@ pub(super) struct Remote {
     /// PEM file with a client certificate and its key, to use instead of an API key [env: AGENTDEX_CLIENT_CERT]
     #[arg(long, global = true, value_name = "FILE")]
     client_cert: Option<PathBuf>,
-    /// Use this registry of `agentdex context list` [env: AGENTDEX_CONTEXT] [default: the one of `agentdex context use`]
+    /// Use this registry of `agentdex context list` [env: AGENTDEX_CONTEXT] [default: the context set by `agentdex
+    /// context use`]
     #[arg(long, global = true, value_name = "NAME")]
     context: Option<String>,
 }

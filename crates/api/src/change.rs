@@ -104,7 +104,7 @@ impl fmt::Display for DeletionReason {
 /// assert_eq!((change.seq, change.kind), (Seq(17), ChangeKind::Deleted));
 /// assert_eq!(change.reason, Some(DeletionReason::Expired));
 /// assert_eq!(change.position().to_string(), "00000000000000ab-17");
-/// // Whoever had read up to 16 has missed nothing; whoever had read up to 15 has.
+/// // A reader that has read up to 16 has missed nothing; a reader that has read up to 15 has.
 /// assert!(change.follows(Seq(16)) && !change.follows(Seq(15)));
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -70,7 +70,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     ),
     ("imports", &[("List the sources that can't be fetched", "agentdex imports --status stale")]),
     ("refresh", &[("Fetch the agent card again", "agentdex refresh urn:example:tides")]),
-    ("untrack", &[("Keep the agent as it is", "agentdex untrack urn:example:tides")]),
+    ("untrack", &[("Stop updating the agent from its source", "agentdex untrack urn:example:tides")]),
     (
         "search",
         &[
@@ -86,8 +86,8 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     (
         "list",
         &[
-            ("List the agents that can be called by A2A", "agentdex list --protocol a2a"),
-            ("List the first ten agents without a tag", "agentdex list --not tag=beta --limit 10"),
+            ("List the agents that can be called over A2A", "agentdex list --protocol a2a"),
+            ("List the first ten agents without the tag beta", "agentdex list --not tag=beta --limit 10"),
             ("Save all descriptions", "agentdex list --json > agents.ndjson"),
         ],
     ),
@@ -127,7 +127,10 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "ask",
         &[
             ("Ask the best agent", "agentdex ask 'What time is it in Tokyo?'"),
-            ("Say separately which agent to look for", "agentdex ask 'convert units' 'How many miles are 42 km?'"),
+            (
+                "Describe the agent separately from the question",
+                "agentdex ask 'convert units' 'How many miles are 42 km?'",
+            ),
             ("Ask a known agent", "agentdex ask --agent 'World clock' 'What time is it in Tokyo?'"),
         ],
     ),
@@ -135,7 +138,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "chat",
         &[
             ("Start a conversation", "agentdex chat 'Unit converter'"),
-            ("Continue one", "agentdex chat 'Unit converter' --restore conversation.json"),
+            ("Continue a conversation", "agentdex chat 'Unit converter' --restore conversation.json"),
         ],
     ),
     (
@@ -190,7 +193,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "status",
         &[
             ("Show the status of a registry", "agentdex status --url https://registry.example"),
-            ("Print it for a script", "agentdex status --json"),
+            ("Print the status as JSON, for a script", "agentdex status --json"),
         ],
     ),
     (
@@ -279,7 +282,10 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     ("context remove", &[("Remove a context and its key", "agentdex context remove prod")]),
     (
         "version",
-        &[("Print both versions", "agentdex version"), ("Print that of this program", "agentdex version --client")],
+        &[
+            ("Print both versions", "agentdex version"),
+            ("Print only the version of this program", "agentdex version --client"),
+        ],
     ),
     (
         "completions",

@@ -27,8 +27,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     search_terms: SEARCH_TERMS,
     import: Some(Import {
         summary: "Register the agents and tools of an Open Agent Spec configuration",
-        description: "As `multipart/form-data`: one part `document`, and a part `component` for each document that \
-            it refers to.",
+        description: "With `multipart/form-data`, send a part `document`, and a part `component` for each document to \
+                      which it refers.",
         media_types: &[
             ("application/json", Syntax::Json),
             ("application/yaml", Syntax::Yaml),
@@ -45,7 +45,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
             Parameter::new(
                 "protocol",
                 ParameterKind::Choice(&[Protocol::Http.name(), Protocol::A2a.name()]),
-                "How to call the agent there: POST its inputs as JSON, or use A2A",
+                "Protocol for calling the agent at that URL: a POST request with its inputs as JSON, or A2A",
             ),
             Parameter::new(
                 "security",

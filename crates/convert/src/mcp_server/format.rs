@@ -36,9 +36,10 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     search_terms: SEARCH_TERMS,
     import: Some(Import {
         summary: "Register an MCP server by its server.json or Server Card, and track its URL",
-        description: "Accepts `server.json` of the MCP registry (schema 2025-12-11; older schemas with a warning) \
-            and Server Cards, including those older than their schema. Either may be in the response of a registry, \
-            in a server's response to `initialize`, or in a client configuration with one server.",
+        description: "Accepts `server.json` of the MCP registry (schema 2025-12-11; older schemas with a warning), and \
+                      Server Cards, including cards that were published before the schema existed. Both can also be \
+                      contained in the response of a registry, in a server's response to `initialize`, or in a client \
+                      configuration with one server.",
         media_types: &[("application/json", Syntax::Json), ("application/mcp-server-card+json", Syntax::Json)],
         schema: include_str!("schema.json"),
         parameters: &[

@@ -48,11 +48,12 @@ const SMALL_BODY: usize = 64 * 1024;
     tag = "guardian",
     operation_id = "guard",
     summary = "Decide about a step of an agent (Agent Observability Standard 0.1.0)",
-    description = "JSON-RPC 2.0, also batches and notifications: `steps/agentTrigger`, `steps/knowledgeRetrieval`, \
-        `steps/memoryStore`, `steps/memoryContextRetrieval`, `steps/message`, `steps/toolCallRequest`, \
-        `steps/toolCallResult`, `ping`, the methods of A2A, `protocols/MCP`. Errors of JSON-RPC have the status 200. \
-        An agent that the caller doesn't see is not registered for it. The steps of an agent that has an owner are \
-        reported by that owner, the members of its namespace, and admins; a session belongs to the owner that reports it.",
+    description = "JSON-RPC 2.0, including batches and notifications, with the methods `steps/agentTrigger`, \
+                   `steps/knowledgeRetrieval`, `steps/memoryStore`, `steps/memoryContextRetrieval`, `steps/message`, \
+                   `steps/toolCallRequest`, `steps/toolCallResult`, `ping`, `protocols/MCP`, and those of A2A. \
+                   JSON-RPC errors have the status 200. An agent hidden from the caller is treated as not registered. \
+                   The steps of an agent with an owner can only be reported by that owner, the members of its \
+                   namespace, and admins. A session belongs to the owner who reports it.",
     params(("consistent" = Option<bool>, Query, description = "Take into account every write acknowledged before the request")),
     request_body(content((super::schemas::AosRequest = "application/json"))),
     responses(
@@ -242,7 +243,9 @@ fn limit(parameters: &Parameters) -> Result<usize, Problem> {
         ("decision" = Option<Decision>, Query, description = "Only entries with this decision"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events: `decision` contains a step of the trail, with the step's number as the id; `missed` if the client was too slow: `GET /aos/decisions?since=` returns the missing ones", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "Server-Sent Events. `decision` contains a step of the trail; the id of the event \
+                                      is the number of the step. `missed` means that the client was too slow; `GET \
+                                      /aos/decisions?since=` returns the missed decisions", body = String, content_type = "text/event-stream"),
         super::schemas::Refusals,
     )
 ))]

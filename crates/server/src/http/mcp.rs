@@ -36,10 +36,11 @@ const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
 
-/// Speak the Model Context Protocol: tools to search, read and register agents
+/// Speak the Model Context Protocol: tools to search, read, and register agents
 ///
-/// Streamable HTTP without sessions, at the revisions 2026-07-28 and 2025-11-25, and those before that begin with
-/// `initialize`. The body is one message of JSON-RPC 2.0. `tools/list` has the tools that the caller may use.
+/// Streamable HTTP without sessions, for the revisions 2026-07-28 and 2025-11-25, and for earlier revisions, which
+/// start with `initialize`. The body is a single JSON-RPC 2.0 message. `tools/list` returns the tools available to the
+/// caller.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/mcp",
@@ -49,9 +50,9 @@ const INVALID_PARAMS: i32 = -32602;
     responses(
         super::schemas::Refusals,
         (status = 200, description = "The answer, which may be an error of the protocol", content((super::schemas::JsonRpcAnswer = "application/json"), (String = "text/event-stream"))),
-        (status = 202, description = "A notification was taken"),
-        (status = 400, description = "Not a message of the protocol, or its headers contradict it", content((super::schemas::JsonRpcAnswer = "application/json"), (super::schemas::Problem = "application/problem+json"))),
-        (status = 404, description = "There is no such method", content((super::schemas::JsonRpcAnswer = "application/json"))),
+        (status = 202, description = "A notification was accepted"),
+        (status = 400, description = "The body is not a message of the protocol, or contradicts the headers", content((super::schemas::JsonRpcAnswer = "application/json"), (super::schemas::Problem = "application/problem+json"))),
+        (status = 404, description = "The method is unknown", content((super::schemas::JsonRpcAnswer = "application/json"))),
         super::schemas::TypeRefusals,
         super::schemas::BodyRefusals,
     )

@@ -154,7 +154,7 @@ impl ImportPath {
         let places = match places.as_slice() {
             [] => String::new(),
             places => format!(
-                " The URL is that of the document, or that of an agent: then {} is tried.",
+                " The URL is that of the document, or that of an agent; in the latter case, the registry tries {}.",
                 places.join(" and ")
             ),
         };

@@ -2,14 +2,15 @@
 
 use utoipa::ToSchema;
 
-/// A request in JSON-RPC 2.0, or a batch of them. Other bodies are answered with a JSON-RPC error.
+/// A request in JSON-RPC 2.0, or a batch of requests. Other bodies are answered with a JSON-RPC
+/// error.
 #[derive(ToSchema)]
 #[schema(value_type = Value, example = json!({
     "jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"timestamp": "2026-11-22T10:00:00Z"},
 }))]
 pub(in crate::http) struct AosRequest(serde_json::Value);
 
-/// A response in JSON-RPC 2.0, or those of a batch.
+/// A response in JSON-RPC 2.0, or the responses to a batch.
 #[derive(ToSchema)]
 #[schema(value_type = Value, example = json!({
     "jsonrpc": "2.0", "id": 1,

@@ -23,7 +23,8 @@ use self::{constraints::Constraints, links::Links, security::Security};
 pub(super) use self::{formats::*, parameters::*, queries::*, refusals::*};
 use crate::td::Flag;
 
-/// A W3C Thing Description; an LMOS agent's has the `@type` `lmos:Agent`. Other members are stored unchanged.
+/// A W3C Thing Description. The description of an LMOS agent has the `@type` `lmos:Agent`. Other members are stored
+/// unchanged.
 #[derive(ToSchema)]
 #[schema(example = json!({
     "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
@@ -40,7 +41,7 @@ pub(super) struct ThingDescription {
     registration: Option<Registration>,
 }
 
-/// A Thing Description without an `id`: the registry assigns one.
+/// A Thing Description without an `id`, which the registry assigns.
 #[derive(ToSchema)]
 #[schema(example = json!({
     "@context": ["https://www.w3.org/2022/wot/td/v1.1", {"lmos": "https://eclipse.dev/lmos/protocol/v1"}],
@@ -67,23 +68,23 @@ pub(super) enum RepresentationOrDryRun {
 /// `expires`.
 #[derive(ToSchema)]
 pub(super) struct Registration {
-    /// Moment of its creation (RFC 3339).
+    /// Time of creation (RFC 3339).
     created: Option<String>,
-    /// Moment of the last change of its description (RFC 3339).
+    /// Time of the last change of the description (RFC 3339).
     modified: Option<String>,
-    /// Moment of this answer (RFC 3339).
+    /// Time of this response (RFC 3339).
     retrieved: Option<String>,
-    /// Moment of its expiry (RFC 3339); ignored if a client also sets `ttl`.
+    /// Time of expiry (RFC 3339); ignored if a client also sets `ttl`.
     expires: Option<String>,
     /// Time to live in seconds.
     ttl: Option<u64>,
-    /// Parts of the description that may be deceptive, and credentials in it; absent if there are none. Ignored in
+    /// Possibly deceptive parts of the description, and credentials in it; absent if there are none. Ignored in
     /// requests.
     #[schema(rename = "agentdex:flags")]
     flags: Option<Vec<Flag>>,
 }
 
-/// A list of whole descriptions, or, with `view=summary`, of summaries.
+/// A list of complete descriptions or, with `view=summary`, of summaries.
 #[derive(ToSchema)]
 #[serde(untagged)]
 pub(super) enum ThingList {

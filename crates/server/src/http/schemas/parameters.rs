@@ -34,8 +34,8 @@ pub(in crate::http) struct FilterParameters {
     channel: Option<Vec<String>>,
     /// Protocols of the answers of actions: `sacp`
     speaks: Option<Vec<String>>,
-    /// `stale` if the URL from which a description was imported is broken; `deprecated` or `deleted` if the registry
-    /// of an MCP server marks it so; else `current`
+    /// `stale` if the URL from which a description was imported is unavailable; `deprecated` or `deleted` if the
+    /// registry of an MCP server marks it as such; otherwise `current`
     status: Option<Vec<String>>,
     /// Verification status of the signature of the agent card: `valid`, `invalid`, `untrusted`, `unsigned`
     signature: Option<Vec<String>>,
@@ -90,13 +90,14 @@ pub(in crate::http) struct PeriodParameters {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct QueryOfEvents {
-    /// As in `/search`, like all its filters: only changes of Things that match, with `thing_matched` and
-    /// `thing_unmatched` if that changed. With only `capability`: changes of Things that have, or had, one of these
+    /// As in `/search`, with all its filters: only changes of Things that match, and `thing_matched` or
+    /// `thing_unmatched` if a Thing starts or stops matching. With `capability` alone: changes of Things that have, or
+    /// had, one of these
     q: Option<String>,
     /// Mode of the search for `q`: by words, by meaning, or both (default)
     mode: Option<agentdex_api::Mode>,
-    /// Minimum cosine of a Thing that matches by its meaning, from 0 to 1; by default, it is computed from what the
-    /// query finds when the stream begins
+    /// Minimum cosine of a Thing that matches by its meaning, from 0 to 1; by default, it is computed from the results
+    /// when the stream begins
     threshold: Option<f32>,
     /// Formats from which descriptions were converted
     format: Option<Vec<String>>,
@@ -108,7 +109,7 @@ pub(in crate::http) struct QueryOfEvents {
 pub(in crate::http) struct StreamParameters {
     /// Include the description of a created Thing, and the merge patch of an update
     diff: Option<bool>,
-    /// As `Last-Event-ID`, for clients that cannot set headers
+    /// Same as `Last-Event-ID`, for clients that cannot set headers
     last_event_id: Option<String>,
 }
 
@@ -124,7 +125,7 @@ pub(in crate::http) struct AccessParameters {
     #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
     namespace: Option<String>,
     /// `all`: the access also applies to versions that aren't served, and to original documents of edited Things.
-    /// Without it, those that were stored with narrower access stay hidden (warning `versions-hidden`)
+    /// Otherwise, versions and originals stored with narrower access stay hidden (warning `versions-hidden`)
     versions: Option<String>,
 }
 
@@ -133,7 +134,7 @@ pub(in crate::http) struct AccessParameters {
 #[into_params(parameter_in = Query)]
 pub(in crate::http) struct QueryOwner {
     /// The owner of the query; empty for the query without an owner. By default, the caller's own query, or else the
-    /// one without an owner
+    /// query without an owner
     #[param(pattern = "^[!-~]*$", max_length = 128)]
     owner: Option<String>,
 }

@@ -10,7 +10,7 @@ pub(in crate::http) struct SparqlForm {
     /// The query, of at most 8 KiB.
     #[schema(min_length = 1)]
     query: String,
-    /// Wait until everything acknowledged so far is found.
+    /// Wait until all acknowledged writes can be found.
     #[schema(nullable = false)]
     consistent: Option<bool>,
 }

@@ -90,7 +90,7 @@ pub(in crate::http) enum ConflictRefusals {
 /// Refusals of operations that pages of any origin could request without a CORS preflight.
 #[derive(IntoResponses)]
 pub(in crate::http) enum FormRefusals {
-    /// It was sent by a web page that isn't allowed.
+    /// Requests from the origin of this web page aren't allowed.
     #[response(status = 403, content_type = "application/problem+json")]
     ForeignOrigin(Problem),
 }
