@@ -117,7 +117,7 @@ enum Command {
     Completions(completions::Arguments),
 }
 
-/// Commands that talk to a registry. The flags that name one are hidden for all others, and rejected.
+/// Commands that talk to a registry. All other commands hide and reject the flags for selecting a registry.
 #[derive(Subcommand)]
 enum RegistryCommand {
     /// Register agents, or update them.

@@ -121,7 +121,7 @@ fn faulty() -> Vec<(Rule, Step<'static>, Option<Description>, &'static str)> {
     vec![
         (Rule::AgentRegistered, message(Vec::new()), None, "\"urn:x:travel\" is not registered"),
         (Rule::AgentLive, message(Vec::new()), standing(Standing::Expired), "has expired"),
-        (Rule::AgentCurrent, message(Vec::new()), standing(Standing::Stale), "no longer confirms it"),
+        (Rule::AgentCurrent, message(Vec::new()), standing(Standing::Stale), "registration is no longer confirmed"),
         (
             Rule::AgentVersion,
             other_origin(|origin| origin.version = "2.0.0"),

@@ -203,7 +203,7 @@ fn registered_capability_file_is_had_back() {
     assert_eq!(stdout(&export(&["--format", "lmos-capabilities"])), text);
     let versioned = export(&["--format", "lmos-capabilities", "--version", "1.0"]);
     assert_eq!(versioned.status.code(), Some(2));
-    assert!(stderr(&versioned).contains("there is only one version"), "{}", stderr(&versioned));
+    assert!(stderr(&versioned).contains("this format has only one version"), "{}", stderr(&versioned));
     let card = export(&["--format", "a2a"]);
     assert_eq!((card.status.code(), stdout(&card).as_str()), (Some(1), ""));
     assert!(stderr(&card).contains("a2a"), "{}", stderr(&card));

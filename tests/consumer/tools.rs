@@ -526,7 +526,7 @@ fn a_card_that_names_another_server_is_not_followed() {
     let card = json!({"name": "A", "supportedInterfaces": [{"url": &other.origin, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]});
     let server = Server::start(move |_| Said::json(&card));
     let error = run(agent(&a2a_agent(&server.origin)).ask("hello")).unwrap_err();
-    assert!(error.to_string().contains("another origin"), "{error}");
+    assert!(error.to_string().contains("whose origin differs"), "{error}");
     assert_eq!(other.received().len(), 0);
 }
 

@@ -45,7 +45,7 @@ pub struct Dialogue {
     has_writers: bool,
 }
 
-/// Sends messages into a [`Dialogue`] that is read by another task. Cloning is cheap.
+/// Handle for sending messages into a [`Dialogue`] that is read by another task. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Writer(mpsc::Sender<Command>);
 

@@ -261,7 +261,7 @@ impl Export {
     /// A message that lists the available versions.
     pub fn version(&self, asked: &str) -> std::result::Result<&'static str, String> {
         (self.read_version)(asked).ok_or_else(|| match self.versions {
-            [] => "there is only one version".to_owned(),
+            [] => "this format has only one version; omit the version".to_owned(),
             known => format!("there is no version {asked:?}; supported versions are {}", known.join(", ")),
         })
     }

@@ -99,7 +99,7 @@ impl ImportOptions {
         Ok(())
     }
 
-    /// Sets the id and the source of a fetched document.
+    /// Creates the parameters for a fetched document, with its id and source.
     pub fn of_fetched(id: Option<&str>, source: Option<&str>) -> ImportOptions {
         let values = [("id", id), ("base", source)];
         let given = values.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned())));

@@ -95,7 +95,7 @@ impl Judge {
         match known.standing {
             Standing::Live => {}
             Standing::Stale => {
-                let message = format!("the source of {id:?} no longer confirms it");
+                let message = format!("the source of {id:?} is stale, so its registration is no longer confirmed");
                 self.find(Rule::AgentCurrent, [message]);
             }
             Standing::Expired => self.find(Rule::AgentLive, [format!("the registration of {id:?} has expired")]),

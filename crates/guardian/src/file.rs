@@ -101,7 +101,10 @@ impl Policy {
             }
         }
         if file.expressions.len() > MAX_EXPRESSIONS {
-            let reason = format!("there are more than {MAX_EXPRESSIONS}, and each is evaluated in every step");
+            let reason = format!(
+                "there are more than {MAX_EXPRESSIONS} expressions, the maximum, since each is \
+                                  evaluated in every step"
+            );
             return Err(PolicyError { place: "expression".into(), reason });
         }
         let mut names = HashSet::new();

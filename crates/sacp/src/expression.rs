@@ -217,7 +217,7 @@ fn compile(text: &str) -> Result<Program, String> {
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, || Program::compile(text).map_err(|error| error.to_string()))
             .map_err(|error| format!("can't start a thread to compile it: {error}"))?;
-        compiling.join().unwrap_or_else(|_| Err("the parser gave up on it".to_owned()))
+        compiling.join().unwrap_or_else(|_| Err("the parser failed unexpectedly".to_owned()))
     })
 }
 

@@ -427,7 +427,7 @@ impl Registry {
     }
 
     /// Resets the time of the log to the clock, if changes were made while the clock was ahead. Returns the time of
-    /// the log before and after. Blocks until that is durable.
+    /// the log before and after. Blocks until the reset is durable.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

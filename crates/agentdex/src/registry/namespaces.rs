@@ -66,7 +66,8 @@ impl Namespaces {
         all.filter_map(|(number, record)| Some((number, claimed(&record)?))).collect()
     }
 
-    /// Claims a namespace, or replaces its members. Returns true if the namespace is new. Blocks until that is durable.
+    /// Claims a namespace, or replaces its members. Returns true if the namespace is new. Blocks until the write is
+    /// durable.
     ///
     /// # Errors
     /// [`Error::AccessRefused`] if another owner has claimed it, [`Error::LimitExceeded`] for more than 10,000
@@ -105,7 +106,7 @@ impl Namespaces {
 
     /// Releases a namespace, and returns false if it isn't claimed. Its Things with the visibility `namespace` are
     /// then visible to their owners and admins only. That holds even after the name is claimed again, since that
-    /// creates a different namespace. Blocks until that is durable.
+    /// creates a different namespace. Blocks until the removal is durable.
     ///
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].

@@ -415,7 +415,7 @@ impl Registry {
         self.0.queries.events_of_finding(finding, change, self.relevant(relevant))
     }
 
-    /// Drops the recorded events of saved queries, for tests. Only readers of the journal receive them afterwards.
+    /// Drops the recorded events of saved queries, for tests. After that, only readers of the journal receive them.
     #[doc(hidden)]
     pub fn forget_query_events(&self) {
         self.0.queries.lose_past();

@@ -93,7 +93,7 @@ impl Write {
         Write::from(Verb::Patch { id: id.into(), patch: patch.into() })
     }
 
-    /// Removes a Thing, and with it the Things of parts that only its document declares. A warning names those.
+    /// Removes a Thing, and with it the Things of parts that only its document declares. A warning lists their ids.
     pub fn remove(id: impl Into<String>) -> Write {
         Write::from(Verb::Remove { id: id.into() })
     }
@@ -330,7 +330,7 @@ impl Registry {
         self.write_blocking(Write::register(document))
     }
 
-    /// Creates or replaces a Thing like [`Write::put`], and blocks until that is durable.
+    /// Creates or replaces a Thing like [`Write::put`], and blocks until the change is durable.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -353,7 +353,7 @@ impl Registry {
         self.write_blocking(Write::put(document))
     }
 
-    /// Replaces an existing Thing, and blocks until that is durable.
+    /// Replaces an existing Thing, and blocks until the change is durable.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -374,7 +374,7 @@ impl Registry {
         })
     }
 
-    /// Patches a Thing like [`Write::patch`], and blocks until that is durable.
+    /// Patches a Thing like [`Write::patch`], and blocks until the change is durable.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -394,7 +394,7 @@ impl Registry {
         self.write_blocking(Write::patch(id, patch))
     }
 
-    /// Removes a Thing like [`Write::remove`], and blocks until that is durable.
+    /// Removes a Thing like [`Write::remove`], and blocks until the change is durable.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};

@@ -74,7 +74,7 @@ impl Model {
         match *self {}
     }
 
-    /// Returns the minimum of the best cosine for a search to be confident.
+    /// Returns the cosine that the best match must reach for a search to be confident.
     pub fn low_confidence(&self) -> f32 {
         match *self {}
     }

@@ -127,7 +127,8 @@ fn interface(forms: Vec<Form>, place: &str) -> Result<Form> {
         Some(target) => Error::Refused {
             url: shown(&target),
             reason: format!(
-                "the card at {} names this address, which has another origin; register the agent by its card",
+                "the card at {} contains this address, whose origin differs from that of the card; register the agent \
+                 by the URL of its card",
                 shown(place)
             ),
         },
@@ -165,7 +166,7 @@ mod tests {
         let old = json!({"name": "A", "url": "https://a.example/rpc", "protocolVersion": "0.3.0"});
         assert!(!Endpoint::of(&chosen(old).unwrap()).unwrap().is_v1);
         let elsewhere = chosen(card(json!([interface("https://b.example/rpc", "JSONRPC")]))).err().unwrap();
-        assert!(elsewhere.to_string().contains("another origin"), "{elsewhere}");
+        assert!(elsewhere.to_string().contains("whose origin differs"), "{elsewhere}");
         let grpc = chosen(card(json!([interface("https://a.example/g", "GRPC")]))).err().unwrap();
         assert!(grpc.to_string().contains("GRPC"), "{grpc}");
     }

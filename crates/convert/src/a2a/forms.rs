@@ -58,7 +58,7 @@ pub(super) fn callables<'c>(
 
 fn warn(interface: Interface<'_>, unusable: Unusable, findings: &mut Findings) {
     interface.listed.with_paths(|_, path, _| {
-        let warning = unusable.warning(path, interface.url, "it gets no form");
+        let warning = unusable.warning(path, interface.url, "no form is created for it");
         findings.add(path, unusable.rule(), || warning.message);
     });
 }

@@ -156,7 +156,8 @@ fn description(card: &Card, options: &Options, findings: &mut Findings) -> Objec
             }
             Err(unusable) => {
                 let path = Path::ROOT.member(member);
-                findings.add(&path, unusable.rule(), || unusable.warning(&path, url, "it gets no link").message);
+                findings
+                    .add(&path, unusable.rule(), || unusable.warning(&path, url, "no link is created for it").message);
             }
         }
     }

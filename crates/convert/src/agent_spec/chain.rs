@@ -2,13 +2,13 @@
 //!
 //! | node of the Flow | node of the chain |
 //! |---|---|
-//! | StartNode, EndNode, OutputMessageNode, BranchingNode | one that answers by itself |
-//! | InputMessageNode | one that asks the user |
-//! | ToolNode, ApiNode, AgentNode | the agent that its component is, with its description where it says how it is reached |
-//! | FlowNode, CatchExceptionNode, an AgentNode with a Flow | a chain within |
-//! | MapNode, ParallelMapNode | a chain within, for each element |
-//! | ParallelFlowNode | chains within, side by side |
-//! | LlmNode | the agent that is registered under its id |
+//! | StartNode, EndNode, OutputMessageNode, BranchingNode | node that answers by itself |
+//! | InputMessageNode | node that asks the user |
+//! | ToolNode, ApiNode, AgentNode | call of the component's agent, with its description if it contains an address |
+//! | FlowNode, CatchExceptionNode, AgentNode with a Flow | nested chain |
+//! | MapNode, ParallelMapNode | nested chain for each element |
+//! | ParallelFlowNode | parallel nested chains |
+//! | LlmNode | call of the agent registered under the node's id |
 //!
 //! Data edges become links; without data edges, outputs are passed to inputs with the same name. Each agent has its own
 //! conversation with the caller: no agent sees the messages of another agent. Nodes that a chain can't express are

@@ -1,11 +1,11 @@
 //! Export of Thing Descriptions that weren't imported from Agent Spec.
 //!
-//! | the Thing has | it becomes |
+//! | content of the Thing | component |
 //! |---|---|
 //! | a form for A2A (`subprotocol` is `a2a`) | an A2AAgent |
-//! | actions with a form for MCP (`mcp`) | an MCPTool each, named as the form names the tool (`mcp:tool`) |
-//! | an action with a form for MCP that names no tool | an MCPToolBox, if there is no tool |
-//! | other actions with a form for HTTP | a RemoteTool each |
+//! | actions with a form for MCP (`mcp`) | an MCPTool for each action, with the name of the tool in the form (`mcp:tool`) |
+//! | an action with a form for MCP that names no tool | an MCPToolBox, if there are no other tools |
+//! | other actions with a form for HTTP | a RemoteTool for each action |
 //!
 //! Several tools become the tools of AgentSpecializationParameters, with which an agent can be specialized to use the
 //! Thing. The description is stored in the metadata. A description contains no credentials, so the operator of the

@@ -233,7 +233,7 @@ fn warn_of_versions(file: &Object, findings: &mut Findings) {
         if let Some(version) = capability.get("version").and_then(Value::as_str)
             && semantic_version(version).is_none()
         {
-            let message = || format!("{version:?} is not a semantic version, so it is in no range");
+            let message = || format!("{version:?} is not a semantic version, so no version range matches it");
             findings.add(&list.index(index).member("version"), "version", message);
         }
     }

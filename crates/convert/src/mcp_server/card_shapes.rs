@@ -335,7 +335,9 @@ impl<'c> CardReader<'c> {
         });
         if resolved.is_none() {
             self.findings.add(path, "url-relative", || {
-                "relative to the URL of the card, which is unknown; without `base`, it gets no form".into()
+                "relative to the URL of the card, which is unknown, so no form is created; give the URL of the card as \
+                 `base`"
+                    .into()
             });
         }
         resolved

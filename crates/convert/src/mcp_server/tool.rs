@@ -99,7 +99,10 @@ impl Tool<'_> {
         if schemas.take_broken() {
             let message = || {
                 let name = self.name;
-                format!("a `$ref` in a schema of {name:?} leads nowhere in that schema; the value there is not checked")
+                format!(
+                    "a `$ref` in a schema of {name:?} has no target in that schema, so the value there is not \
+                         checked"
+                )
             };
             findings.add(&Path::ROOT.member("tools"), "schema-reference", message);
         }

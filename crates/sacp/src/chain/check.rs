@@ -131,12 +131,16 @@ impl Check<'_> {
         }
         let calls_agent = node.agent.is_some() || node.thing.is_some() || node.capability.is_some();
         if node.sacp && !calls_agent {
-            let message = "`sacp` is for a node with an `agent` or a `capability`";
+            let message = "`sacp` is only allowed in a node with an `agent` or a `capability`";
             self.report(format!("{pointer}/sacp"), "chain/agent", message.into());
         }
         match &node.each {
             Some(_) if node.chain.is_none() => {
-                self.report(format!("{pointer}/each"), "chain/each", "`each` is for a node with a `chain`".into());
+                self.report(
+                    format!("{pointer}/each"),
+                    "chain/each",
+                    "`each` is only allowed in a node with a `chain`".into(),
+                );
             }
             Some(each) if each.over.is_empty() || !(1..=MAX_PARALLEL).contains(&each.parallel) => {
                 let message =

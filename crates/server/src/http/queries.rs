@@ -86,7 +86,7 @@ pub(super) async fn retrieve(context: Data<Context>, request: HttpRequest) -> Re
     request_body(content((agentdex_api::QueryParameters = "application/json"))),
     responses(
         (status = 201, description = "The query was created", body = agentdex_api::NamedQuery),
-        (status = 200, description = "The query replaced another, or was already saved", body = agentdex_api::NamedQuery),
+        (status = 200, description = "The query replaced an existing query, or was already saved unchanged", body = agentdex_api::NamedQuery),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,
         super::schemas::BodyRefusals,

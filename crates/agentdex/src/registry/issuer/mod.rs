@@ -146,9 +146,10 @@ impl Issuer {
                 self.options.issuer,
                 known.failure.as_deref().unwrap_or("it hasn't responded yet")
             )),
-            TokenError::UnknownKey => {
-                Unauthenticated::Invalid(format!("its key is not one of the keys of {}", self.options.issuer))
-            }
+            TokenError::UnknownKey => Unauthenticated::Invalid(format!(
+                "it was signed with a key that is not among the keys of {}",
+                self.options.issuer
+            )),
         }
     }
 

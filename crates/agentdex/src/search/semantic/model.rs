@@ -92,7 +92,7 @@ impl Model {
         }
     }
 
-    /// Returns the minimum of the best cosine for a search to be confident in its matches.
+    /// Returns the cosine that the best match must reach for a search to be confident.
     pub fn low_confidence(&self) -> f32 {
         match self {
             Model::BuiltIn => 0.30,

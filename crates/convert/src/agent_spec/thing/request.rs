@@ -4,12 +4,12 @@
 //! variables of its URI template. All other parts of the request that contain inputs are members of
 //! `agentspec:request`, named and written as in the configuration (Agent Spec, "Remote Tools"):
 //!
-//! | member | what it has |
+//! | member | content |
 //! |---|---|
-//! | `http_method` | the method, where it is made of inputs |
-//! | `headers` | the headers whose names or values are made of inputs |
-//! | `url_allow_list` | the URLs that may be called, if they are limited |
-//! | `data` | the body, unless it is empty: a text as it is, everything else as JSON or as a form |
+//! | `http_method` | the method, if it contains inputs |
+//! | `headers` | the headers whose names or values contain inputs |
+//! | `url_allow_list` | the URLs that may be called, if they are restricted |
+//! | `data` | the body, unless it is empty: a text unchanged, all other values as JSON or as a form |
 
 use std::{borrow::Cow, collections::HashSet};
 
