@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if checked.faults.iter().any(|fault| fault.place == "the search index") {
-        writeln!(out, "the search index is rebuilt if its directory, {}, is removed", data.join("search").display())?;
+        writeln!(out, "to rebuild the search index, remove its directory, {}", data.join("search").display())?;
     }
     write!(out, "\n{}", damaged_store::ways_out(data, matches!(verdict, Verdict::Behind { .. })))?;
     Ok(status_of(verdict))

@@ -60,8 +60,8 @@ fn accept(data: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     revoked_keys(&mut out, &revoked)?;
     writeln!(
         out,
-        "{} is accepted as it is. Visibility of agents and membership in namespaces are as they were then\n\
-         start it with: {}",
+        "{} is accepted as it is. The visibility of agents and the members of namespaces are those in the older \
+         files\nstart it with: {}",
         data.display(),
         start_command(data, !revoked.is_empty() || keys::are_needed(data)?)
     )?;

@@ -33,8 +33,8 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Identifies the log of a store: a random number generated when the store is created, so that positions from a
-/// restored store or another directory are recognized. Written as 16 hexadecimal digits.
+/// Identifier of a store's log: a random number generated when the store is created, by which positions from a restored
+/// store or another directory are recognized. Written as 16 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Epoch(pub u64);
 

@@ -115,7 +115,7 @@ impl fmt::Display for Namespace {
 pub struct NamespaceNumber(pub u64);
 
 impl NamespaceNumber {
-    /// The number of names that aren't claimed. No namespace has this number, so it has no members.
+    /// Stands for a name that isn't claimed. No namespace has this number, so it has no members.
     pub const UNCLAIMED: NamespaceNumber = NamespaceNumber(0);
 }
 
