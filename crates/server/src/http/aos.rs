@@ -49,11 +49,11 @@ const SMALL_BODY: usize = 64 * 1024;
     operation_id = "guard",
     summary = "Decide about a step of an agent (Agent Observability Standard 0.1.0)",
     description = "JSON-RPC 2.0, including batches and notifications, with the methods `steps/agentTrigger`, \
-                   `steps/knowledgeRetrieval`, `steps/memoryStore`, `steps/memoryContextRetrieval`, `steps/message`, \
-                   `steps/toolCallRequest`, `steps/toolCallResult`, `ping`, `protocols/MCP`, and those of A2A. \
-                   JSON-RPC errors have the status 200. An agent hidden from the caller is treated as not registered. \
-                   The steps of an agent with an owner can only be reported by that owner, the members of its \
-                   namespace, and admins. A session belongs to the owner who reports it.",
+        `steps/knowledgeRetrieval`, `steps/memoryStore`, `steps/memoryContextRetrieval`, `steps/message`, \
+        `steps/toolCallRequest`, `steps/toolCallResult`, `ping`, `protocols/MCP`, and those of A2A. JSON-RPC errors \
+        have the status 200. An agent hidden from the caller is treated as not registered. The steps of an agent \
+        with an owner can only be reported by that owner, the members of its namespace, and admins. A session \
+        belongs to the owner who reports it.",
     params(("consistent" = Option<bool>, Query, description = "Take into account every write acknowledged before the request")),
     request_body(content((super::schemas::AosRequest = "application/json"))),
     responses(
@@ -243,9 +243,7 @@ fn limit(parameters: &Parameters) -> Result<usize, Problem> {
         ("decision" = Option<Decision>, Query, description = "Only entries with this decision"),
     ),
     responses(
-        (status = 200, description = "Server-Sent Events. `decision` contains a step of the trail; the id of the event \
-                                      is the number of the step. `missed` means that the client was too slow; `GET \
-                                      /aos/decisions?since=` returns the missed decisions", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "Server-Sent Events. `decision` contains a step of the trail; the id of the event is the number of the step. `missed` means that the client was too slow; `GET /aos/decisions?since=` returns the missed decisions", body = String, content_type = "text/event-stream"),
         super::schemas::Refusals,
     )
 ))]

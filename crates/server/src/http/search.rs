@@ -71,10 +71,7 @@ const ROOM: usize = 64;
         ("facet_query" = Option<String>, Query, description = "Count only values that contain this text, regardless of case; values that begin with it come first"),
         ("typing" = Option<bool>, Query, description = "For searches while typing: the last word of `q` also matches longer words that begin with it, unless a space or punctuation ends it"),
         ("explain" = Option<bool>, Query, description = "Return the parts of the score of each hit: words, meaning, and title"),
-        ("max_bytes" = Option<u64>, Query, description = "Maximum size of the body in bytes, at least 4,096. Long \
-                                                          texts are shortened first, then lists; hits are left out \
-                                                          last. `left_out` reports it, and the `next` link begins with \
-                                                          the first hit left out"),
+        ("max_bytes" = Option<u64>, Query, description = "Maximum size of the body in bytes, at least 4,096. Long texts are shortened first, then lists; hits are left out last. `left_out` reports it, and the `next` link begins with the first hit left out"),
         ("consistent" = Option<bool>, Query, description = "Wait until everything acknowledged so far is in the index"),
     ),
     responses(
