@@ -9,27 +9,27 @@ object! {
     Agent = "an Agent object" {
         /// Display name.
         name: String = "name",
-        /// Its id.
+        /// Id of the agent.
         id: String = "id",
         /// Description of what the agent does.
         description: Option<String> = "description",
-        /// Its system prompt: private.
+        /// System prompt, which is private.
         instructions: String = "instructions",
-        /// Its version.
+        /// Version of the agent.
         version: String = "version",
         /// The provider of the agent.
         provider: AgentProvider = "provider",
-        /// The language model behind it.
+        /// Language model used by the agent.
         model: Option<Model> = "model",
-        /// The tools that it may use.
+        /// Tools available to the agent.
         tools: Option<Vec<ToolDefinition>> = "tools",
-        /// The MCP servers that it may use.
+        /// MCP servers available to the agent.
         mcp_servers: Option<Vec<McpServer>> = "mcpServers",
-        /// The resources that it may use.
+        /// Resources available to the agent.
         resources: Option<Vec<Resource>> = "resources",
         /// The organization that owns the agent.
         organization: Option<Organization> = "organization",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -39,9 +39,9 @@ object! {
     AgentProvider = "an AgentProvider object with `name` and `url`" {
         /// Display name.
         name: String = "name",
-        /// Its web site.
+        /// URL of the provider's website.
         url: String = "url",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -51,19 +51,19 @@ object! {
     Model = "a Model object" {
         /// Display name.
         name: String = "name",
-        /// Its id.
+        /// Id of the model.
         id: String = "id",
         /// The provider of the model.
         provider: LlmProvider = "provider",
-        /// The most tokens of a response.
+        /// Maximum number of tokens in a response.
         max_tokens: Option<i64> = "maxTokens",
-        /// The most tokens of a request with its response.
+        /// Maximum number of tokens in a request and its response together.
         context_window: Option<i64> = "contextWindow",
-        /// Texts that end the generation.
+        /// Stop sequences, which end the generation.
         stop_sequences: Option<Vec<String>> = "stopSequences",
         /// Parameters such as `temperature`.
         default_params: Option<Map<String, Value>> = "defaultParams",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -73,7 +73,7 @@ object! {
     LlmProvider = "an LlmProvider object with `name`" {
         /// Display name.
         name: String = "name",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -81,9 +81,9 @@ object! {
 object! {
     /// An MCP server (section 3.1.4).
     McpServer = "an MCPServer object with `name` and `version`" {
-        /// Its name.
+        /// Name of the server.
         name: String = "name",
-        /// Its version.
+        /// Version of the server.
         version: String = "version",
     }
 }
@@ -91,17 +91,17 @@ object! {
 object! {
     /// A resource (section 3.1.5).
     Resource = "a Resource object" {
-        /// Its name.
+        /// Name of the resource.
         name: String = "name",
-        /// Its id.
+        /// Id of the resource.
         id: String = "id",
         /// Description of its subject.
         description: Option<String> = "description",
-        /// Its content, which is private.
+        /// Content of the resource, which is private.
         content: String = "content",
-        /// Its media type.
+        /// Media type of the content.
         mime_type: Option<String> = "mimeType",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -109,9 +109,9 @@ object! {
 object! {
     /// A tool (section 3.2).
     ToolDefinition = "a ToolDefinition object" {
-        /// Its name.
+        /// Name of the tool.
         name: String = "name",
-        /// Its id, by which it is called.
+        /// Id of the tool, by which it is called.
         id: String = "id",
         /// Description of what the tool does.
         description: Option<String> = "description",
@@ -121,7 +121,7 @@ object! {
         arguments: Nullable<Vec<ToolArgumentDefinition>> = "arguments",
         /// Outputs of a call.
         outputs: Nullable<Vec<ToolOutputDefinition>> = "outputs",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -129,17 +129,17 @@ object! {
 object! {
     /// An argument of a tool (section 3.2.1).
     ToolArgumentDefinition = "a ToolArgumentDefinition object" {
-        /// Its name.
+        /// Name of the argument.
         name: String = "name",
-        /// Its id.
+        /// Id of the argument.
         id: Option<String> = "id",
         /// Description of its purpose.
         description: Option<String> = "description",
-        /// Its type; none: any.
+        /// Type of the value, or `None` for any type.
         kind: Option<ValueType> = "type",
-        /// Its media type.
+        /// Media type of the value.
         mime_type: Option<String> = "mimeType",
-        /// True if it must be given.
+        /// True if the argument is required.
         required: bool = "required",
     }
 }
@@ -147,15 +147,15 @@ object! {
 object! {
     /// An output of a tool (section 3.2.2).
     ToolOutputDefinition = "a ToolOutputDefinition object" {
-        /// Its name.
+        /// Name of the output.
         name: String = "name",
-        /// Its id.
+        /// Id of the output.
         id: Option<String> = "id",
         /// Description of the output.
         description: Option<String> = "description",
-        /// Its type; none: any.
+        /// Type of the value, or `None` for any type.
         kind: Option<ValueType> = "type",
-        /// Its media type.
+        /// Media type of the value.
         mime_type: Option<String> = "mimeType",
     }
 }
@@ -173,7 +173,7 @@ words! {
         Object = "object",
         /// An array.
         Array = "array",
-        /// Nothing.
+        /// The value `null`.
         Null = "null",
     }
 }
@@ -181,11 +181,11 @@ words! {
 object! {
     /// An organization (section 3.11).
     Organization = "an Organization object with `id`" {
-        /// Its id.
+        /// Id of the organization.
         id: String = "id",
         /// Display name.
         name: Option<String> = "name",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }

@@ -11,19 +11,19 @@ use super::{
 };
 
 object! {
-    /// Context of a step: agent, session, turn and user (section 3.8).
+    /// Context of a step: agent, session, turn, and user (section 3.8).
     StepContext = "a StepContext object" {
-        /// The agent that takes it.
+        /// Agent that takes the step.
         agent: Box<Agent> = "agent",
-        /// The session.
+        /// Session of the step.
         session: Session = "session",
-        /// The turn, unique in its session.
+        /// Turn, unique within the session.
         turn_id: String = "turnId",
-        /// The step, unique in its turn.
+        /// Step, unique within the turn.
         step_id: String = "stepId",
-        /// When it was recorded.
+        /// Time at which the step was recorded.
         timestamp: Moment = "timestamp",
-        /// The user whose prompt the step is about.
+        /// User whose prompt led to the step.
         user: Option<User> = "user",
     }
 }
@@ -31,9 +31,9 @@ object! {
 object! {
     /// A session (section 3.9).
     Session = "a Session object with `id`" {
-        /// Its id.
+        /// Id of the session.
         id: String = "id",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -41,15 +41,15 @@ object! {
 object! {
     /// A user (section 3.10).
     User = "a User object" {
-        /// Its id.
+        /// Id of the user.
         id: String = "id",
-        /// Its name.
+        /// Name of the user.
         name: Option<String> = "name",
-        /// Its e-mail address.
+        /// Email address of the user.
         email: Option<String> = "email",
-        /// The organization that the user belongs to.
+        /// Organization of the user.
         organization: Organization = "organization",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -59,11 +59,11 @@ object! {
     AgentTrigger = "an AgentTrigger object" {
         /// Kind of trigger.
         kind: TriggerKind = "type",
-        /// The event.
+        /// Event that caused the trigger.
         event: AgentTriggerEvent = "event",
-        /// Content that came with the event.
+        /// Content delivered with the event.
         content: Content = "content",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -71,7 +71,7 @@ object! {
 words! {
     /// The kind of a trigger (section 3.6).
     TriggerKind {
-        /// No user asked for it.
+        /// Activation without a request from a user.
         Autonomous = "autonomous",
     }
 }
@@ -81,7 +81,7 @@ object! {
     AgentTriggerEvent = "an AgentTriggerEvent object with `type` and `id`" {
         /// Kind of event, such as `email`.
         kind: String = "type",
-        /// Its id.
+        /// Id of the event.
         id: String = "id",
     }
 }
@@ -89,9 +89,9 @@ object! {
 object! {
     /// Query and results of a knowledge retrieval (section 3.14).
     KnowledgeRetrievalStepParams = "a KnowledgeRetrievalStepParams object" {
-        /// The query.
+        /// Query of the retrieval.
         query: Option<String> = "query",
-        /// The keywords.
+        /// Keywords of the retrieval.
         keywords: Option<Vec<String>> = "keywords",
         /// Results of the search.
         results: Vec<KnowledgeRetrievalResult> = "results",
@@ -99,15 +99,15 @@ object! {
 }
 
 object! {
-    /// Something that was found (section 3.14.1).
+    /// A result of a knowledge retrieval (section 3.14.1).
     KnowledgeRetrievalResult = "a KnowledgeRetrievalResult object" {
-        /// The id of its source: that of a resource of the agent, if it is one.
+        /// Id of the source. For a resource of the agent, it is the id of that resource.
         id: String = "id",
         /// Content of the result.
         content: String = "content",
-        /// Its media type.
+        /// Media type of the content.
         mime_type: Option<String> = "mimeType",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -115,9 +115,9 @@ object! {
 object! {
     /// A call of a tool (section 3.15).
     ToolCallRequest = "a ToolCallRequest object" {
-        /// Its id, which the result repeats.
+        /// Id of the call, which is repeated in the result.
         execution_id: String = "executionId",
-        /// The tool.
+        /// Id of the tool.
         tool_id: String = "toolId",
         /// Arguments of the call.
         inputs: Vec<ToolArgumentValue> = "inputs",
@@ -141,7 +141,7 @@ object! {
     ToolCallResult = "a ToolCallResult object" {
         /// Parts of the output, possibly none.
         outputs: Vec<TextPart> = "outputs",
-        /// True if it failed.
+        /// True if the call failed.
         is_error: bool = "isError",
     }
 }

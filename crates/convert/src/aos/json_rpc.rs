@@ -101,19 +101,20 @@ impl Request {
 }
 
 words! {
-    /// The errors of JSON-RPC by the names that section 6.1 has for them, and one that it leaves to servers.
+    /// Errors of JSON-RPC, with their names in section 6.1, and an additional error from the range reserved for
+    /// servers.
     ErrorKind {
         /// The text isn't JSON.
         Parse = "JSONParseError",
-        /// It is not a request.
+        /// The text is not a request.
         InvalidRequest = "InvalidRequestError",
-        /// There is no such method.
+        /// The method is unknown.
         MethodNotFound = "MethodNotFoundError",
-        /// The parameters are wrong.
+        /// The parameters are invalid.
         InvalidParams = "InvalidParamsError",
         /// The guardian failed.
         Internal = "InternalError",
-        /// Whoever sends it may not.
+        /// The sender is not allowed to send the request.
         Forbidden = "ForbiddenError",
     }
 }
@@ -148,11 +149,11 @@ impl ErrorKind {
 object! {
     /// An error (section 3.13).
     RpcError = "a JSONRPCError object with `code` and `message`" {
-        /// Its code (section 6.1).
+        /// Numeric code (section 6.1).
         code: i64 = "code",
         /// Short description of the error.
         message: String = "message",
-        /// More of it.
+        /// Further details.
         data: Option<Value> = "data",
     }
 }

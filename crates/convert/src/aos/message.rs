@@ -9,13 +9,13 @@ use crate::{shape::Findings, td::internal::Path};
 object! {
     /// A message (section 3.3).
     Message = "a Message object" {
-        /// Its id, unique in its session.
+        /// Id of the message, unique within its session.
         id: String = "id",
         /// Role of the sender.
         role: Role = "role",
         /// Parts of the message.
         content: Content = "content",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -102,7 +102,7 @@ impl Strict for Part {
     }
 }
 
-/// The `kind` of a member of a union.
+/// Reads the `kind` of a member of a union.
 fn kind_of<K: Strict>(value: &Value, noun: &str, at: &Path<'_>, faults: &mut Findings) -> Option<K> {
     let Some(object) = value.as_object() else {
         mismatch(value, noun, at, faults);
@@ -114,7 +114,7 @@ fn kind_of<K: Strict>(value: &Value, noun: &str, at: &Path<'_>, faults: &mut Fin
 words! {
     /// The `kind` of a [`TextPart`].
     TextKind {
-        /// The one that there is.
+        /// The only value.
         Text = "text",
     }
 }
@@ -122,7 +122,7 @@ words! {
 words! {
     /// The `kind` of a [`FilePart`] and of a [`FileSource`].
     FileKind {
-        /// The one that there is.
+        /// The only value.
         File = "file",
     }
 }
@@ -130,7 +130,7 @@ words! {
 words! {
     /// The `kind` of a [`DataPart`].
     DataKind {
-        /// The one that there is.
+        /// The only value.
         Data = "data",
     }
 }
@@ -138,7 +138,7 @@ words! {
 words! {
     /// The `kind` of a [`SiteSource`].
     SiteKind {
-        /// The one that there is.
+        /// The only value.
         Site = "site",
     }
 }
@@ -146,11 +146,11 @@ words! {
 object! {
     /// Text (section 3.4.1).
     TextPart = "a TextPart object" {
-        /// `text`
+        /// Always `text`.
         kind: TextKind = "kind",
         /// The text.
         text: String = "text",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -158,11 +158,11 @@ object! {
 object! {
     /// A file (section 3.4.2).
     FilePart = "a FilePart object" {
-        /// `file`
+        /// Always `file`.
         kind: FileKind = "kind",
         /// The file.
         file: File = "file",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -170,11 +170,11 @@ object! {
 object! {
     /// Data (section 3.4.3).
     DataPart = "a DataPart object" {
-        /// `data`
+        /// Always `data`.
         kind: DataKind = "kind",
         /// The data.
         data: Data = "data",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
@@ -240,21 +240,21 @@ impl Strict for File {
 object! {
     /// A file with its bytes (section 3.5.1).
     FileWithBytes = "a FileWithBytes object" {
-        /// Its name.
+        /// Name of the file.
         name: Option<String> = "name",
-        /// Its media type.
+        /// Media type of the file.
         mime_type: Option<String> = "mimeType",
-        /// Its bytes.
+        /// Content of the file.
         bytes: Base64 = "bytes",
     }
 }
 
 object! {
-    /// A file that is elsewhere (section 3.5.2).
+    /// A file referenced by its URI (section 3.5.2).
     FileWithUri = "a FileWithUri object" {
-        /// Its name.
+        /// Name of the file.
         name: Option<String> = "name",
-        /// Its media type.
+        /// Media type of the file.
         mime_type: Option<String> = "mimeType",
         /// URI of the file.
         uri: String = "uri",
@@ -299,7 +299,7 @@ impl Strict for Base64 {
 pub enum Source {
     /// A file.
     File(FileSource),
-    /// A web site.
+    /// A website.
     Site(SiteSource),
 }
 
@@ -308,7 +308,7 @@ words! {
     SourceKind {
         /// A file.
         File = "file",
-        /// A web site.
+        /// A website.
         Site = "site",
     }
 }
@@ -325,13 +325,13 @@ impl Strict for Source {
 }
 
 object! {
-    /// A file that an answer refers to (section 3.7.1).
+    /// A file cited in an answer (section 3.7.1).
     FileSource = "a FileSource object" {
-        /// `file`
+        /// Always `file`.
         kind: FileKind = "kind",
-        /// Its id: that of a resource of the agent, if it is one.
+        /// Id of the file. For a resource of the agent, it is the id of that resource.
         id: String = "id",
-        /// Its name.
+        /// Name of the file.
         name: String = "name",
         /// URL of the file.
         url: Option<String> = "url",
@@ -339,11 +339,11 @@ object! {
 }
 
 object! {
-    /// A web site that an answer refers to (section 3.7.2).
+    /// A website cited in an answer (section 3.7.2).
     SiteSource = "a SiteSource object" {
-        /// `site`
+        /// Always `site`.
         kind: SiteKind = "kind",
-        /// URL of the site.
+        /// URL of the website.
         url: String = "url",
     }
 }

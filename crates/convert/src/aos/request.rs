@@ -14,7 +14,7 @@ use crate::{
 };
 
 words! {
-    /// The methods (section 4).
+    /// Methods of a guardian (section 4).
     Method {
         /// Section 4.1.
         AgentTrigger = "steps/agentTrigger",
@@ -26,17 +26,17 @@ words! {
         MemoryContextRetrieval = "steps/memoryContextRetrieval",
         /// Section 4.5.
         Message = "steps/message",
-        /// Section 4.6, the first of that number.
+        /// Section 4.6, the first with that number.
         ToolCallRequest = "steps/toolCallRequest",
-        /// Section 4.6, the second of that number.
+        /// Section 4.6, the second with that number.
         ToolCallResult = "steps/toolCallResult",
         /// Section 4.7.
         Ping = "ping",
-        /// Sections 4.8 and 4.9: a message.
+        /// Sections 4.8 and 4.9: sends a message.
         MessageSend = "message/send",
-        /// Sections 4.8 and 4.9: a message whose answer is a stream.
+        /// Sections 4.8 and 4.9: sends a message, and streams the answer.
         MessageStream = "message/stream",
-        /// Sections 4.8 and 4.9: where notifications about a task are sent.
+        /// Sections 4.8 and 4.9: sets the receiver of notifications about a task.
         PushNotificationConfigSet = "tasks/pushNotificationConfig/set",
         /// Sections 4.8 and 4.9.
         PushNotificationConfigGet = "tasks/pushNotificationConfig/get",
@@ -84,7 +84,7 @@ object! {
         context: StepContext = "context",
         /// Query and results of the retrieval.
         knowledge_step: KnowledgeRetrievalStepParams = "knowledgeStep",
-        /// Why.
+        /// Reason for the step.
         reasoning: Option<String> = "reasoning",
     }
 }
@@ -94,9 +94,9 @@ object! {
     MemoryParams = "the parameters of steps/memoryStore" {
         /// Context of the step.
         context: StepContext = "context",
-        /// Texts that are stored, or were retrieved.
+        /// Texts to be stored, or that were retrieved.
         memory: Vec<String> = "memory",
-        /// Why.
+        /// Reason for the step.
         reasoning: Option<String> = "reasoning",
     }
 }
@@ -108,35 +108,35 @@ object! {
         context: StepContext = "context",
         /// The message.
         message: Message = "message",
-        /// Sources that the message cites. The specification requires it, but most messages have nothing to cite.
+        /// Sources cited in the message. The specification requires this member, but most messages cite no sources.
         citation: Option<Vec<Source>> = "citation",
-        /// Why.
+        /// Reason for the step.
         reasoning: Option<String> = "reasoning",
     }
 }
 
 object! {
-    /// Parameters of `steps/toolCallRequest` (section 4.6.1, the first of that number).
+    /// Parameters of `steps/toolCallRequest` (section 4.6.1, the first with that number).
     ToolCallRequestParams = "the parameters of steps/toolCallRequest" {
         /// Context of the step.
         context: StepContext = "context",
-        /// The call.
+        /// The tool call.
         tool_call_request: ToolCallRequest = "toolCallRequest",
-        /// Why.
+        /// Reason for the step.
         reasoning: Option<String> = "reasoning",
     }
 }
 
 object! {
-    /// Parameters of `steps/toolCallResult` (section 4.6.1, the second of that number).
+    /// Parameters of `steps/toolCallResult` (section 4.6.1, the second with that number).
     ToolCallResultParams = "the parameters of steps/toolCallResult" {
         /// Context of the step.
         context: StepContext = "context",
         /// The id of the call.
         execution_id: String = "executionId",
-        /// Outputs of the tool, or its failure.
+        /// Outputs or failure of the tool.
         result: ToolCallResult = "result",
-        /// Why; the specification doesn't name it here.
+        /// Reason for the step, which the specification doesn't define for this method.
         reasoning: Option<String> = "reasoning",
     }
 }
@@ -144,23 +144,24 @@ object! {
 object! {
     /// Parameters of `ping` (section 4.7.1).
     PingParams = "the parameters of ping" {
-        /// When it was sent.
+        /// Time at which the request was sent.
         timestamp: Moment = "timestamp",
-        /// After how many milliseconds without an answer the guardian counts as lost.
+        /// Number of milliseconds without an answer after which the guardian counts as unavailable.
         timeout: Option<i64> = "timeout",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
 
 object! {
-    /// A message of A2A, before it is sent or after it was received (sections 4.8.1 and 4.9.1).
+    /// An A2A message, reported before it is sent or after it was received (sections 4.8.1 and 4.9.1).
     A2aParams = "an object with `payload`" {
-        /// The message as A2A has it.
+        /// The original A2A message.
         payload: Map<String, Value> = "payload",
-        /// Why.
+        /// Reason for the step.
         reasoning: Option<String> = "reasoning",
-        /// Context of the step: an extension, without which the agent behind the message is unknown.
+        /// Context of the step, an extension of the specification. Without it, the agent that sends or receives the
+        /// message is unknown.
         context: Option<StepContext> = "context",
     }
 }
@@ -168,11 +169,12 @@ object! {
 object! {
     /// Parameters of `protocols/MCP` (section 4.10.1).
     McpParams = "the parameters of protocols/MCP" {
-        /// The message as MCP has it.
+        /// The original MCP message.
         message: Map<String, Value> = "message",
-        /// Why.
+        /// Reason for the step.
         reasoning: Option<String> = "reasoning",
-        /// Context of the step: an extension, without which the agent behind the message is unknown.
+        /// Context of the step, an extension of the specification. Without it, the agent that sends or receives the
+        /// message is unknown.
         context: Option<StepContext> = "context",
     }
 }

@@ -10,9 +10,9 @@ use super::{
 };
 
 words! {
-    /// The decision of a guardian about a step (section 5.1.1).
+    /// Decision of a guardian about a step (section 5.1.1).
     Decision {
-        /// The agent may go on.
+        /// The agent may take the step.
         Allow = "allow",
         /// The agent must not take the step.
         Deny = "deny",
@@ -26,15 +26,15 @@ object! {
     SuccessResult = "an AOSSuccessResult object" {
         /// The decision.
         decision: Decision = "decision",
-        /// The guardian's thoughts.
+        /// Reasoning of the guardian.
         reasoning: Option<String> = "reasoning",
-        /// The codes of its reasons.
+        /// Codes of the reasons for the decision.
         reason_code: Option<Vec<String>> = "reasonCode",
-        /// Explanation for people.
+        /// Explanation for users.
         message: String = "message",
-        /// More of it.
+        /// Further details.
         data: Option<Map<String, Value>> = "data",
-        /// The request in the form that the agent may go on with, where that was modified.
+        /// Modified request with which the agent may continue, if the guardian modified it.
         modified_request: Option<Value> = "modifiedRequest",
     }
 }
@@ -42,9 +42,9 @@ object! {
 words! {
     /// The status of a guardian (section 5.3.1).
     PingStatus {
-        /// It decides.
+        /// The guardian can decide.
         Connected = "connected",
-        /// It can't.
+        /// The guardian can't decide.
         Error = "error",
     }
 }
@@ -54,11 +54,11 @@ object! {
     PingResult = "a PingRequestResult object" {
         /// Ability of the guardian to decide.
         status: PingStatus = "status",
-        /// Its version.
+        /// Version of the guardian.
         version: String = "version",
-        /// When it answered.
+        /// Time of the response.
         timestamp: Moment = "timestamp",
-        /// Whatever else is known.
+        /// Further metadata.
         metadata: Option<Map<String, Value>> = "metadata",
     }
 }
