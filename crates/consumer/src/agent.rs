@@ -449,7 +449,7 @@ impl Agent {
         let expand = |variables: &Map<String, Value>| -> Result<String> {
             let expanded = template::expand(&form.href, variables).map_err(|name| Error::Setting {
                 setting: format!("variables.{name}"),
-                reason: format!("it is not set, but the URL of {} contains it", form.affordance),
+                reason: format!("no value is given for this variable, which the URL of {} contains", form.affordance),
             })?;
             if template::has_dot_segments(&expanded) && !template::has_dot_segments(&form.href) {
                 let reason =

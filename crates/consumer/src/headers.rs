@@ -103,7 +103,10 @@ pub(super) fn declared_headers(call: &Call) -> Result<Vec<(String, String)>> {
             Ok(value) => headers.push((name.to_owned(), value)),
             Err(_) if declared.get("mcp:isRequired") == Some(&Value::Bool(false)) => {}
             Err(variable) => {
-                let reason = format!("it is not set, but the header {name:?} of {} contains it", call.form.affordance);
+                let reason = format!(
+                    "no value is given for this variable, which the header {name:?} of {} contains",
+                    call.form.affordance
+                );
                 return Err(setting(format!("variables.{variable}"), reason));
             }
         }

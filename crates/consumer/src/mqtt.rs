@@ -212,7 +212,7 @@ impl Connection {
                     return match answer.return_codes.first() {
                         Some(SubscribeReasonCode::Success(_)) => Ok(()),
                         other => {
-                            let reason = format!("it refuses a subscription to {topic:?} ({other:?})");
+                            let reason = format!("the broker refuses a subscription to {topic:?} ({other:?})");
                             Err(broker::refused(&self.target, &reason))
                         }
                     };
@@ -243,7 +243,7 @@ impl Connection {
                             Err(Error::Unreachable { url: self.target.clone(), reason, source: None })
                         }
                         reason => {
-                            let reason = format!("it refuses messages for {topic:?} ({reason:?})");
+                            let reason = format!("the broker refuses messages for {topic:?} ({reason:?})");
                             Err(broker::refused(&self.target, &reason))
                         }
                     };

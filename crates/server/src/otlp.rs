@@ -101,7 +101,10 @@ impl Exporter {
                 Ok(response) if response.status().is_success() => return,
                 Ok(response) => {
                     let status = response.status();
-                    (format!("it responds with {status}"), status.is_server_error() || status.as_u16() == 429)
+                    (
+                        format!("the collector responds with {status}"),
+                        status.is_server_error() || status.as_u16() == 429,
+                    )
                 }
                 Err(error) => (error.without_url().to_string(), true),
             };

@@ -78,7 +78,7 @@ impl Registry {
         };
         match statement.owners.iter().any(names_caller) {
             true => Ok(Some(DomainProof { name: name.clone(), owner, url })),
-            false => unproven("it names other owners".to_owned()),
+            false => unproven("the document names other owners".to_owned()),
         }
     }
 }

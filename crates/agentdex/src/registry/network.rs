@@ -84,7 +84,11 @@ pub(super) fn checked_source(id: &str, source: &RawValue) -> std::result::Result
     let bytes = source.get().as_bytes().to_vec();
     match Tracked::from_metadata(&bytes) {
         Ok(source) if source.id == id => Ok(bytes),
-        Ok(source) => Err(Violation::new("/source/id", "other-source", format!("it is the source of {:?}", source.id))),
+        Ok(source) => Err(Violation::new(
+            "/source/id",
+            "other-source",
+            format!("this is the source of another Thing, {:?}", source.id),
+        )),
         Err(error) => Err(Violation::new("/source", "no-source", error.to_string())),
     }
 }

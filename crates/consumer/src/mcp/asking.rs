@@ -94,7 +94,7 @@ impl Asking {
         self.answers.iter_mut().for_each(|answer| answer.key = None);
         self.questions.extend(questions);
         if self.questions.len() + self.answers.len() > MAX_QUESTIONS {
-            return Err(protocol(target, format!("it asks more than {MAX_QUESTIONS} questions")));
+            return Err(protocol(target, format!("the server asks more than {MAX_QUESTIONS} questions")));
         }
         Ok(())
     }

@@ -176,7 +176,10 @@ impl Running {
             InputRequest::Elicitation(request) => {
                 Question::new(Some(key), request.params).map_err(|reason| protocol(&target, reason))
             }
-            _ => Err(protocol(&target, "it requests a model or folders, which agentdex does not offer".to_owned())),
+            _ => Err(protocol(
+                &target,
+                "the server requests a model or folders, which agentdex does not offer".to_owned(),
+            )),
         });
         self.asking.ask(questions.collect::<Result<_>>()?, &target)?;
         if self.asking.has_questions() {
@@ -185,7 +188,7 @@ impl Running {
             return Ok(());
         }
         if self.delays == MAX_DELAYS {
-            return Err(protocol(&target, format!("it postponed the call {MAX_DELAYS} times")));
+            return Err(protocol(&target, format!("the server postponed the call {MAX_DELAYS} times")));
         }
         tokio::time::sleep(Duration::from_millis(100) * 2u32.pow(self.delays.min(4))).await;
         self.delays += 1;

@@ -64,14 +64,14 @@ impl SseTransport {
         let (url, base) = (answer.url.clone(), answer.response.url().clone());
         let media_type = answer.media_type();
         if media_type != "text/event-stream" {
-            return Err(protocol(&url, format!("it is {media_type:?} instead of an event stream")));
+            return Err(protocol(&url, format!("the media type is {media_type:?} instead of text/event-stream")));
         }
         let mut events = answer.blocks().boxed();
         let first = events.next().await.transpose()?;
         let endpoint = match first {
             Some(block) if block.kind == "endpoint" => resolve(&base, &block.data),
-            Some(block) => return Err(protocol(&url, format!("its first event is {:?}, not `endpoint`", block.kind))),
-            None => return Err(Error::Interrupted { url, reason: "it ends before its first event".into() }),
+            Some(block) => return Err(protocol(&url, format!("the first event is {:?}, not `endpoint`", block.kind))),
+            None => return Err(Error::Interrupted { url, reason: "the stream ends before its first event".into() }),
         };
         let endpoint = endpoint.ok_or_else(|| protocol(&url, "its endpoint is not a URL".into()))?;
         if origin(&endpoint) != origin(target) {

@@ -84,7 +84,9 @@ fn address(href: &str) -> Result<(bool, String, u16)> {
 pub(super) fn failure(target: &str, error: ConnectionError) -> Error {
     let url = target.to_owned();
     match error {
-        ConnectionError::ConnectionRefused(code) => refused(target, &format!("it refuses the connection: {code:?}")),
+        ConnectionError::ConnectionRefused(code) => {
+            refused(target, &format!("the broker refuses the connection: {code:?}"))
+        }
         ConnectionError::MqttState(state) => Error::Interrupted { url, reason: state.to_string() },
         error => Error::Unreachable { url, reason: innermost(&error), source: None },
     }

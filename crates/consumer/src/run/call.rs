@@ -177,8 +177,10 @@ fn chosen(agent: &Agent) -> Result<Chosen> {
     let settings = agent.settings();
     let (affordance, _) = agent.message_action(settings)?;
     let choices = agent.choices(&affordance, Operation::InvokeAction, settings)?;
-    let choice =
-        choices.first().ok_or_else(|| Error::NoForm { id: agent.id().into(), reason: "it has no form".into() })?;
+    let choice = choices.first().ok_or_else(|| Error::NoForm {
+        id: agent.id().into(),
+        reason: "its action for messages has no usable form".into(),
+    })?;
     Ok(Chosen {
         binding: choice.binding.name(),
         target: crate::fetch::shown(&choice.form.href),

@@ -63,15 +63,15 @@ pub(super) async fn open(call: &Call) -> Result<(Sender, Receiver)> {
     let status = response.status();
     if status != StatusCode::SWITCHING_PROTOCOLS {
         if status.is_success() {
-            return Err(refused("it responds like a plain web server, not to a WebSocket handshake"));
+            return Err(refused("the server answered like a plain web server, not with a WebSocket handshake"));
         }
         return Err(Error::Status { url: shown(target), status: status.as_u16(), detail: None, retry_after: None });
     }
     if text(header::SEC_WEBSOCKET_ACCEPT) != Some(accepted(&key).as_str()) {
-        return Err(refused("its response doesn't match the handshake"));
+        return Err(refused("the response doesn't match the handshake"));
     }
     if text(header::SEC_WEBSOCKET_PROTOCOL) != Some(SUBPROTOCOL) {
-        return Err(refused("it doesn't support the subprotocol lmosprotocol"));
+        return Err(refused("the server doesn't support the subprotocol lmosprotocol"));
     }
     let stream = response.upgrade().await.map_err(|error| Network::failure(url.as_str(), error))?;
     let mut config = WebSocketConfig::default();

@@ -131,7 +131,7 @@ fn filled(template: &str, variables: &Map<String, Value>) -> Result<String> {
             Some((name, literal)) => {
                 let value = variables.get(name.trim()).ok_or_else(|| Error::Setting {
                     setting: format!("variables.{}", name.trim()),
-                    reason: "it is not set, but a header of the request contains it".into(),
+                    reason: "no value is given for this variable, which a header of the request contains".into(),
                 })?;
                 text.push_str(&text_of(value));
                 text.push_str(literal);

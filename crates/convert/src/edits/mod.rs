@@ -333,7 +333,7 @@ impl<'e> Search<'e> {
         let noun = self.format.descriptor().noun;
         let warning = |change: Change| {
             let what = match &change.what {
-                What::Remove => "this was removed from the Thing, but importing the document brings it back",
+                What::Remove => "the value was removed from the Thing, but importing the document restores it",
                 _ => "importing the document doesn't restore this value of the Thing",
             };
             Violation::new(change.pointer(), RULE, format!("{what}: {noun} can't express the edit"))

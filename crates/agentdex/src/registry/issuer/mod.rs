@@ -144,7 +144,7 @@ impl Issuer {
             TokenError::UnknownKey if known.keys.is_empty() => Unauthenticated::Unavailable(format!(
                 "the keys of {} are not available: {}",
                 self.options.issuer,
-                known.failure.as_deref().unwrap_or("it hasn't responded yet")
+                known.failure.as_deref().unwrap_or("the issuer hasn't responded yet")
             )),
             TokenError::UnknownKey => Unauthenticated::Invalid(format!(
                 "it was signed with a key that is not among the keys of {}",

@@ -161,7 +161,7 @@ impl Link {
         let bytes = limits::packet_bytes(topic, payload, content_type);
         let is_too_large = bytes > self.limits.packet_bytes;
         if is_too_large {
-            self.quarantine(topic, bytes, "it is larger than the broker accepts");
+            self.quarantine(topic, bytes, "the message is larger than the broker accepts");
         } else {
             let retain = retain && self.limits.has_retained;
             let properties = PublishProperties { content_type: Some(content_type.into()), ..Default::default() };

@@ -412,7 +412,9 @@ impl Worker {
         resynced.map_err(|ended| match ended {
             Ended::Failed(error) => error,
             Ended::Lost(error) => Error::Broker { doing, source: error },
-            Ended::Refused(reason) => Error::Broker { doing, source: format!("it responds with {reason:?}").into() },
+            Ended::Refused(reason) => {
+                Error::Broker { doing, source: format!("the broker responds with {reason:?}").into() }
+            }
             Ended::Stopped => Error::ShuttingDown,
         })
     }
