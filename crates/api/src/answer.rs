@@ -171,8 +171,8 @@ pub struct Hit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f32>,
     /// The `score` as a share of the best possible score of the request, from 0 to 1, for comparing hits of different
-    /// requests. The best possible score is that of a Thing with the same meaning, with every word of the request at
-    /// any frequency, and with a title named in the request. It isn't a probability. For a single request, it rises
+    /// requests. The best possible score is that of a Thing with the same meaning, with every word of the request
+    /// arbitrarily often, and with a title named in the request. It isn't a probability. For a single request, it rises
     /// with the score. Absent if the request contains no words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1))]

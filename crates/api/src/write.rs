@@ -82,7 +82,7 @@ pub struct Version {
     /// The format from which the version was converted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Id of the document's Thing, if the version declares this Thing as a part of a document.
+    /// Id of the Thing whose document declares this version, if the Thing is a part of that document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
     /// Visibility of the version, if it is visible to fewer callers than the Thing; only for callers who may change the
