@@ -8,9 +8,9 @@
 //! | any other sensitive header, a header or query parameter that is a key by its name, a value in the body that was hidden | `apikey` |
 //! | certificate and key of a client | `agentspec:mutualTLS` |
 //! | OCI client | `agentspec:oci` |
-//! | headers that are held back and of which the metadata says nothing | `agentspec:sensitiveHeaders`, with which nobody can call, or what the options say |
-//! | a plugin's configuration | `auto` |
-//! | nothing of all that | `auto`, or what the options say: no document says that nothing is needed |
+//! | hidden headers that the metadata doesn't list | the scheme in the options, or `agentspec:sensitiveHeaders`, which prevents calls |
+//! | configuration of a plugin | `auto` |
+//! | no credentials | `auto`, or the scheme in the options, since no document states that credentials aren't required |
 //!
 //! If several schemes apply, all of them are required.
 
