@@ -370,16 +370,9 @@ impl<'d> Expressed<'d> {
             .collect();
         let has_address = |form: &Value| form["href"].as_str().is_some_and(|href| self.has_address(base, href));
         let list = at.member("forms");
-        let is_own = |other: &&Value| forms.iter().any(|form| is_same_request((thing, form), (read, other)));
-        let foreign = written.iter().take(MOST_FORMS).filter(|other| !is_own(other));
-        if foreign
-            .into_iter()
-            .any(|other| self.requests.iter().any(|form| is_same_request((thing, form), (read, other))))
-        {
-            losses.add_change(
-                &list,
-                "also calls this at the address, with the headers, or with the access of another action",
-            );
+        if written.iter().take(MOST_FORMS).any(|other| self.is_of_another(forms, (thing, read), other)) {
+            let change = "also calls this at the address, with the headers, or with the access of another action";
+            losses.add_change(&list, change);
         }
         if !calls.iter().any(|(form, same)| !same.is_empty() || has_address(form)) {
             return losses.add_unless(forms.is_empty(), &list);
@@ -395,6 +388,17 @@ impl<'d> Expressed<'d> {
                 requests::compare_url((thing, action, form), (at, &form_at), losses);
             }
         }
+    }
+
+    /// True if a form that was read for an action makes the request of another action of the Thing.
+    fn is_of_another(&self, forms: &[Value], (thing, read): (&Value, &Value), written: &Value) -> bool {
+        let base = thing.get("base").and_then(Value::as_str).unwrap_or_default();
+        let is_request = |form: &Value| is_same_request((thing, form), (read, written));
+        if forms.iter().any(is_request) {
+            return false;
+        }
+        let is_own_call = forms.iter().any(|form| is_same_call(base, form, written));
+        self.requests.iter().any(|form| is_request(form) || !is_own_call && is_same_call(base, form, written))
     }
 
     /// Compares what an action has beside its data and its forms.

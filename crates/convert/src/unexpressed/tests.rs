@@ -441,6 +441,10 @@ fn a_document_that_calls_an_action_like_another_one_changes_it() {
     let a2a = |url: &str| json!({"forms": [{"href": url, "subprotocol": "a2a"}]});
     let found = self::warned(Format::A2a, json!({"alpha": a2a(a), "beta": a2a(b)}), open());
     assert!(both.iter().all(|at| found.iter().any(|one| one == at)), "{found:?}");
+    let mut lost = a2a(b);
+    lost["forms"][0]["htv:headers"] = region("eu")["htv:headers"].clone();
+    let found = self::warned(Format::A2a, json!({"alpha": a2a(a), "beta": lost}), open());
+    assert!(both.iter().all(|at| found.iter().any(|one| one == at)), "{found:?}");
     let found = self::warned(Format::A2a, json!({"alpha": a2a(a), "beta": a2a(a)}), open());
     assert_eq!(found, [""; 0]);
 }
