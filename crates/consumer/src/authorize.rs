@@ -386,8 +386,8 @@ fn check_origin(name: &str, credential: &Credential, target: &str, found: Option
     if credential.origins.is_empty() {
         return match found {
             Some(how) if !credential.is_for_agent => withheld(format!(
-                "the agent was not named by you, but found: {how}; allow the origin with {}_ORIGIN or \
-                 Credential::for_origin, or name the agent by its id",
+                "you didn't name the agent: {how}; allow the origin with {}_ORIGIN or Credential::for_origin, or name the agent \
+                 by its id",
                 credential_variable(name)
             )),
             _ => Ok(()),
