@@ -8,7 +8,7 @@ import puppeteer from "puppeteer-core";
 const { url, mounted, site, shots, formats, ...keys } = JSON.parse(readFileSync(0, "utf8"));
 const axe = readFileSync(createRequire(`${process.cwd()}/`).resolve("axe-core/axe.min.js"), "utf8");
 const executablePath = process.env.AGENTDEX_CHROMIUM ?? "/usr/bin/chromium";
-const browser = await puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-gpu", "--lang=en"] });
+const browser = await puppeteer.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-gpu", "--lang=en"], timeout: 180_000 });
 const errors = [];
 const refused = [];
 
