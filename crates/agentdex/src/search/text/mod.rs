@@ -4,7 +4,8 @@
 //! `-`, and `/`, and between letters and digits; the whole name is a word, too, at the position of its first part, so
 //! `getWeather`, `get_weather`, and `getweather` match each other. The same applies to the parts between hyphens or
 //! slashes, and to invisible characters such as the soft hyphen and the zero-width space: `WhatsApp-Bot` contains `whats`,
-//! `app`, `whatsapp`, `bot`, and `whatsappbot`. The following steps are
+//! `app`, `whatsapp`, `bot`, and `whatsappbot`. Two capitalized neighbors within a longer name are a word, too: the
+//! `GitHub` of `createGitHubIssue`. The following steps are
 //! case folding, removal of marks and ASCII folding ([`normalized`]), removal of stop words (without changing
 //! positions, so phrases still match), and English stemming. A text in another language additionally has the stems of
 //! that language, each at the position of its word ([`Language`]).
@@ -252,7 +253,9 @@ mod tests {
         assert_eq!(texts("getWeather"), ["get", "getweath", "weather"]);
         assert_eq!(texts("get_weather"), ["get", "getweath", "weather"]);
         assert_eq!(texts("getweather"), ["getweath"]);
-        assert_eq!(texts("HTTPServer2"), ["http", "httpserver2", "server", "2"]);
+        assert_eq!(texts("HTTPServer2"), ["http", "httpserver", "httpserver2", "server", "2"]);
+        let issue = ["create", "creategithubissu", "git", "github", "hub", "hubissu", "issu"];
+        assert_eq!(texts("createGitHubIssue"), issue);
         assert_eq!(texts("gpt4"), ["gpt", "gpt4", "4"]);
     }
 

@@ -52,6 +52,7 @@ impl<'a> Names<'a> {
             }
             let start = name.parts.len();
             split_run(self.text, run.clone(), &mut name.parts);
+            self.add_pairs(start, name);
             self.add_whole(start, name);
             match self.joint(run.end) {
                 Some('/') => {
@@ -79,6 +80,20 @@ impl<'a> Names<'a> {
         let is_ideograph = |part: &Range<usize>| self.text[part.clone()].contains(is_ideographic);
         if !name.parts.get(first).is_some_and(is_ideograph) {
             name.wholes.push(whole);
+        }
+    }
+
+    /// Adds each two neighbors among the parts of a run from `start` on, which may be a name in it: the `GitHub` of
+    /// `createGitHubIssue`.
+    fn add_pairs(&self, start: usize, name: &mut Name) {
+        if !(3..=MOST_PARTS).contains(&(name.parts.len() - start)) {
+            return;
+        }
+        for (number, pair) in name.parts[start..].array_windows::<2>().enumerate() {
+            let is_capitalized = |part: &Range<usize>| self.text[part.clone()].starts_with(char::is_uppercase);
+            if pair.iter().all(is_capitalized) {
+                name.wholes.push(start + number..start + number + 2);
+            }
         }
     }
 
