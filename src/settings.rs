@@ -183,7 +183,7 @@ pub struct Settings {
     /// Time after which a client that stops reading is disconnected
     #[arg(long, help_heading = "Limits and timeouts", value_name = "SECONDS", default_value_t = 60, value_parser = number::<u64>(1..=HOUR))]
     pub write_timeout: u64,
-    /// Allow requests to this network, address, or host although it isn't public, such as 10.1.0.0/16 or
+    /// Allow requests to this network, address, or host even if it isn't public, such as 10.1.0.0/16 or
     /// cards.internal:8080; can be repeated
     #[arg(long, help_heading = "Outgoing requests", value_name = "CIDR|HOST[:PORT]")]
     pub allow_fetch: Vec<String>,

@@ -12,7 +12,7 @@ use agentdex_consumer::{Consumer, PassTrace, Sacp, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct Calling {
-    /// Allow calls to this network, address, or host although it isn't public, such as 127.0.0.1:9000; can be repeated
+    /// Allow calls to this network, address, or host even if it isn't public, such as 127.0.0.1:9000; can be repeated
     #[arg(long, env = "AGENTDEX_ALLOW_FETCH", value_delimiter = ',', value_name = "CIDR|HOST[:PORT]")]
     allow_fetch: Vec<String>,
     /// Maximum duration of a call in seconds; by default, the duration declared in the agent's description, or else 120

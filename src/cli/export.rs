@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// Write to this file; a name that ends in .json selects JSON
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print JSON, also if the agent was imported from YAML
+    /// Print JSON, even if the agent was imported from YAML
     #[arg(long)]
     json: bool,
 }

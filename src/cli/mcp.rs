@@ -42,7 +42,7 @@ const CANCELLED: &str = "notifications/cancelled";
     command: a registry serves MCP at /mcp."
 )]
 pub(super) struct Arguments {
-    /// Data directory of a stopped registry, to serve it without a server
+    /// Data directory of a stopped registry to serve, instead of a running server
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
     /// Offer no tools that register or remove agents
@@ -61,7 +61,7 @@ pub(super) async fn run_in(directory: &Path, read_only: bool) -> anyhow::Result<
     let rules = Rules { read_only, ..Rules::default() };
     let served = agentdex_server::mcp::serve_stdio(&registry, rules).await;
     registry.close();
-    served.map_err(anyhow::Error::msg).context("speaking with the MCP client")?;
+    served.map_err(anyhow::Error::msg).context("communicating with the MCP client")?;
     Ok(ExitCode::SUCCESS)
 }
 

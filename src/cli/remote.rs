@@ -38,7 +38,7 @@ pub(super) struct Remote {
     /// see flags [env: AGENTDEX_API_KEY]
     #[arg(long, global = true, value_name = "KEY")]
     api_key: Option<String>,
-    /// PEM file with further certificate authorities to trust at https:// [env: AGENTDEX_CA]
+    /// PEM file with further certificate authorities to trust for https:// URLs [env: AGENTDEX_CA]
     #[arg(long, global = true, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// PEM file with a client certificate and its key, to use instead of an API key [env: AGENTDEX_CLIENT_CERT]

@@ -19,7 +19,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "mcp",
         &[
             ("Serve the current registry to an MCP client", "agentdex mcp"),
-            ("Serve a data directory, without a server", "agentdex mcp --data agentdex-data --read-only"),
+            ("Serve a data directory instead of a running server", "agentdex mcp --data agentdex-data --read-only"),
         ],
     ),
     ("demo", &[("Start a demo, and open http://127.0.0.1:8080", "agentdex demo")]),
