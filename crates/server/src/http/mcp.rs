@@ -69,7 +69,7 @@ pub(super) async fn message(
         return Ok(refusal(StatusCode::BAD_REQUEST, &Value::Null, PARSE_ERROR, "the body is not JSON"));
     };
     let Some(method) = message["method"].as_str().filter(|_| message["jsonrpc"] == "2.0") else {
-        let reason = "the body is not a request or notification of JSON-RPC 2.0; batches are not taken";
+        let reason = "the body is not a request or notification of JSON-RPC 2.0; batches are not supported";
         return Ok(refusal(StatusCode::BAD_REQUEST, &Value::Null, INVALID_REQUEST, reason));
     };
     let tool = message["params"]["name"].as_str().filter(|_| method == "tools/call");
@@ -94,7 +94,7 @@ pub(super) async fn message(
     let answer = ask(&Server::new(tools), &request, body).await?;
     if answer.status == StatusCode::UNSUPPORTED_MEDIA_TYPE.as_u16() {
         // The content type was checked above: the message itself can't be read.
-        return Ok(refusal(StatusCode::OK, id, INVALID_PARAMS, "the params are not those of the method"));
+        return Ok(refusal(StatusCode::OK, id, INVALID_PARAMS, "the params don't match the method"));
     }
     respond(answer, open).await
 }

@@ -131,7 +131,7 @@ impl<T: Tools> ServerHandler for Handler<T> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.0.has(&request.name) {
-            return Err(ErrorData::invalid_params("unknown tool; tools/list has those that there are", None));
+            return Err(ErrorData::invalid_params("unknown tool; tools/list lists the tools", None));
         }
         // A mistake of the model's is an error of the tool, which the model reads, not one of the protocol.
         let call = self.0.call(&request.name, request.arguments.unwrap_or_default());
@@ -152,7 +152,7 @@ impl<T: Tools> ServerHandler for Handler<T> {
     ) -> Result<CustomResult, ErrorData> {
         // rmcp reads a known method with malformed params as a custom one.
         Err(match METHODS.contains(&request.method.as_str()) {
-            true => ErrorData::invalid_params(format!("the params are not those of {}", request.method), None),
+            true => ErrorData::invalid_params(format!("the params don't match the method {}", request.method), None),
             false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there is no such method", None),
         })
     }

@@ -88,8 +88,7 @@ impl RegistryTools {
                 found["document"] = json!({});
             }
             found["left_out"] =
-                "the document is shortened; call again with page_token to read the whole of it as text, in pages"
-                    .into();
+                "the document is shortened; call again with page_token to read all of it as text, page by page".into();
             found["next_page_token"] = token(0).into();
             return Ok(found);
         }
@@ -131,7 +130,7 @@ impl RegistryTools {
         let written = self.write("register_agent", registry, write).await;
         written.map_err(|error| match error {
             Error::AlreadyExists { .. } | Error::PreconditionFailed { .. } => {
-                "there is an agent of this id already; set replace to true to replace it".to_owned()
+                "an agent with this id already exists; set replace to true to replace it".to_owned()
             }
             Error::Invalid(report) => format!("the document is invalid: {}", listed(&report.violations)),
             other => (self.explain)(other),

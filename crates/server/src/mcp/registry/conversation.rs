@@ -27,10 +27,10 @@ struct Arguments {
 impl RegistryTools {
     pub(super) async fn ask_agent(&self, arguments: Value) -> Result<Value, String> {
         let Arguments { id, message, input, action, conversation } = parse(arguments)?;
-        let Some(consumer) = &self.conversations else { return Err("this registry calls no agents".to_owned()) };
+        let Some(consumer) = &self.conversations else { return Err("this registry doesn't call agents".to_owned()) };
         let parts: Vec<Part> = message.map(Part::text).into_iter().chain(input.map(Part::data)).collect();
         if parts.is_empty() {
-            return Err("there is nothing to say; give a message, the input of an action, or both".to_owned());
+            return Err("the message is empty; give a message, the input of an action, or both".to_owned());
         }
         let registry = self.registry.clone();
         let find = move || registry.find(&id)?.map(|thing| json!(thing.text())).ok_or(Error::NotFound { id });
@@ -60,13 +60,13 @@ fn bounded(mut answer: Value, conversation: String) -> Value {
     let conversation = Value::String(conversation);
     match size_of(&answer) + size_of(&conversation) <= DEFAULT_BYTES - ROOM {
         true => answer["conversation"] = conversation,
-        false => answer["left_out"] = "the conversation is too long to go on, and long texts were shortened".into(),
+        false => answer["left_out"] = "the conversation is too long to continue, and long texts were shortened".into(),
     }
     answer
 }
 
 /// The message of a failed call. The agent's own words have a member of their own.
 fn failed(error: consumer::Error) -> String {
-    json!({"error": "the agent could not be asked, or did not answer as it should", "reason": escape(error.to_string())})
+    json!({"error": "the agent couldn't be called, or didn't answer correctly", "reason": escape(error.to_string())})
         .to_string()
 }

@@ -61,7 +61,7 @@ const EXPLORE: &str =
 const FIND_COMPATIBLE: &str = "Finds capabilities that need no more data than you have, and give what you want. Both are JSON Schemas of objects; give at least one. A fit below 0.5 is doubtful.";
 const VALIDATE_AGENT: &str = "Says what is wrong with a W3C Thing Description, without registering it.";
 const REGISTER_AGENT: &str = "Registers an agent by its W3C Thing Description. Validate it first.";
-const REMOVE_AGENT: &str = "Removes an agent that the caller owns. It can't be undone.";
+const REMOVE_AGENT: &str = "Permanently removes an agent that the caller owns.";
 const ASK_AGENT: &str = "Sends a message to an agent, without credentials, and returns its answer.";
 
 fn define(
@@ -136,7 +136,7 @@ fn filters() -> Value {
 }
 
 const FILTERS: &str = "Values by field, any of a list: {\"protocol\": [\"a2a\", \"mcp\"]}. Fields: capability, type, tag, vendor, \
-    protocol, security, format, tenant, channel, speaks, status, signature, version. all_FIELD: each value; not_FIELD: none";
+    protocol, security, format, tenant, channel, speaks, status, signature, version. all_FIELD: all must match; not_FIELD: none";
 
 fn limit() -> Value {
     json!({"type": "integer", "minimum": 1, "maximum": 100})
@@ -215,9 +215,9 @@ fn remove_agent() -> (Value, Value) {
 }
 
 fn ask_agent() -> (Value, Value) {
-    let conversation = json!({"type": "string", "description": "That of the last answer"});
+    let conversation = json!({"type": "string", "description": "From the last answer"});
     let input = json!({"id": text(), "message": text(), "input": {}, "action": text(), "conversation": conversation});
-    let state = json!({"type": "string", "description": "input-required: the agent asks back"});
+    let state = json!({"type": "string", "description": "input-required: the agent needs input"});
     let output = json!({"state": state, "text": text(), "data": list(), "conversation": text()});
     (arguments(&["id"], input), object(&["state", "text"], output))
 }
