@@ -129,17 +129,17 @@ fn sent(tasks: &Tasks, params: &Value) -> Result<Task, Refused> {
         return Err(ID_TOO_LONG);
     }
     let taken = tasks.take(&text_of_parts(&message["parts"]), task, context);
-    taken.ok_or((TASK_NOT_FOUND, "there is no such task that waits for an answer"))
+    taken.ok_or((TASK_NOT_FOUND, "no such task is waiting for an answer"))
 }
 
 fn of_task(params: &Value, find: impl FnOnce(&str) -> Option<Task>, code: i32) -> Result<Task, Refused> {
     let Some(id) = params.get("id").and_then(Value::as_str) else {
-        return Err((INVALID_PARAMS, "params has no id of a task"));
+        return Err((INVALID_PARAMS, "params has no task id"));
     };
     if id.len() > MAX_ID {
         return Err(ID_TOO_LONG);
     }
-    let reason = if code == TASK_NOT_FOUND { "there is no such task" } else { "there is no such task that waits" };
+    let reason = if code == TASK_NOT_FOUND { "there is no such task" } else { "no such task is waiting for an answer" };
     find(id).ok_or((code, reason))
 }
 

@@ -42,7 +42,7 @@ enum State {
 }
 
 impl Tasks {
-    /// Takes a message, as a new task or as an answer to the question of one. None: there is no such task that waits.
+    /// Takes a message, as a new task or as an answer to the question of one. `None` if no such task is waiting.
     /// A message that is too long changes nothing of the request: the answer asks for a shorter one.
     pub(super) fn take(&self, text: &str, task: Option<&str>, context: Option<&str>) -> Option<Task> {
         // Before the lock, so that nobody waits for it.

@@ -140,8 +140,8 @@ impl Wanted {
     pub(super) fn answer(&mut self) -> Answer {
         let Some(amount) = self.amount else {
             return Answer::Question(match self.from {
-                Some(unit) => format!("How many {} shall be converted?", unit.many),
-                None => "Which amount shall be converted? For example: 42 km in miles.".to_owned(),
+                Some(unit) => format!("How many {} should be converted?", unit.many),
+                None => "What amount should be converted? For example: 42 km in miles.".to_owned(),
             });
         };
         let Some(from) = self.from else {
@@ -273,10 +273,10 @@ mod tests {
     fn what_is_missing_is_asked_for() {
         for (texts, expected) in [
             (&["Convert 42 to miles"][..], "42 of which unit? For example km, pounds or °C."),
-            (&["hello"], "Which amount shall be converted? For example: 42 km in miles."),
-            (&["km"], "How many km shall be converted?"),
+            (&["hello"], "What amount should be converted? For example: 42 km in miles."),
+            (&["km"], "How many km should be converted?"),
             (&["42 km in pounds"], "Pounds are not a length. In which unit of length do you want 42 km?"),
-            (&["99999999999999999999 km"], "How many km shall be converted?"),
+            (&["99999999999999999999 km"], "How many km should be converted?"),
         ] {
             assert_eq!(answer(texts), Answer::Question(expected.to_owned()), "{texts:?}");
         }
