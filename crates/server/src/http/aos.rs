@@ -150,7 +150,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Reply> {
         ("limit" = Option<u64>, Query, description = "Maximum number of sessions (default 100); values over 1,000 are reduced to 1,000"),
     ),
     responses(
-        (status = 200, description = "In descending order of the latest step", body = Vec<crate::registry::guardian::LiveSession>),
+        (status = 200, description = "The sessions, latest step first", body = Vec<crate::registry::guardian::LiveSession>),
         super::schemas::Refusals,
     )
 ))]
@@ -173,7 +173,7 @@ pub(super) async fn sessions(context: Data<Context>, request: HttpRequest) -> Re
         ("limit" = Option<u64>, Query, description = "Maximum number of steps (default 100); values over 1,000 are reduced to 1,000"),
     ),
     responses(
-        (status = 200, description = "In order, as far as the trail still contains them", body = Vec<Entry>),
+        (status = 200, description = "The steps in order, as far as the trail still contains them", body = Vec<Entry>),
         super::schemas::Refusals,
         (status = 404, description = "The trail contains no step of this session", body = super::schemas::Problem, content_type = "application/problem+json"),
     )

@@ -85,7 +85,7 @@ pub(super) async fn any(context: Data<Context>, request: HttpRequest) -> Result<
         ("id" = String, Path, description = "The id of the Thing, percent-encoded"),
     ),
     responses(
-        (status = 200, description = "The state of its source", body = TrackedSource),
+        (status = 200, description = "The state of the Thing's source", body = TrackedSource),
         super::schemas::Refusals,
         super::schemas::ImportRefusals,
     )

@@ -30,7 +30,7 @@ const OWNER: &str = "owner";
     tag = "changes",
     operation_id = "list_queries",
     responses(
-        (status = 200, description = "In ascending order of their names", body = Vec<agentdex_api::NamedQuery>),
+        (status = 200, description = "The saved queries, in ascending order of their names", body = Vec<agentdex_api::NamedQuery>),
         super::schemas::Refusals,
     )
 ))]
