@@ -419,7 +419,7 @@ fn explained(explanation: &Explanation, normalized: Option<f32>) -> Vec<String> 
     let other = explanation.meaning.iter().filter(|part| part.words_share < 0.995).map(|part| {
         let words: f32 = explanation.words.iter().map(|word| word.score).sum();
         format!(
-            "{:>6.2}  words in an agent with another meaning (weight {:.2})",
+            "{:>6.2}  words count less, since the meaning differs (weight {:.2})",
             (part.words_share - 1.0) * words,
             part.words_share
         )

@@ -449,7 +449,7 @@ impl Agent {
         let expand = |variables: &Map<String, Value>| -> Result<String> {
             let expanded = template::expand(&form.href, variables).map_err(|name| Error::Setting {
                 setting: format!("variables.{name}"),
-                reason: format!("no value is given for this variable, which the URL of {} contains", form.affordance),
+                reason: format!("a value is required, because the URL of {} contains this variable", form.affordance),
             })?;
             if template::has_dot_segments(&expanded) && !template::has_dot_segments(&form.href) {
                 let reason =

@@ -104,7 +104,7 @@ pub(super) fn declared_headers(call: &Call) -> Result<Vec<(String, String)>> {
             Err(_) if declared.get("mcp:isRequired") == Some(&Value::Bool(false)) => {}
             Err(variable) => {
                 let reason = format!(
-                    "no value is given for this variable, which the header {name:?} of {} contains",
+                    "a value is required, because the header {name:?} of {} contains this variable",
                     call.form.affordance
                 );
                 return Err(setting(format!("variables.{variable}"), reason));

@@ -28,7 +28,7 @@ pub fn detect(json: &str) -> Result<Format> {
             true => "it is a list, not a JSON object; write one document per line, for example with `jq -c '.[]' \
                 FILE > documents.ndjson`, and register that file"
                 .into(),
-            false => "it is not a JSON object, but documents of all formats are".into(),
+            false => "it is not a JSON object; documents of every format are JSON objects".into(),
         }));
     }
     let members: HashMap<String, &RawValue> = serde_json::from_str(json).map_err(malformed)?;
@@ -54,7 +54,10 @@ fn lacking(members: &Map<String, Value>) -> String {
     let affordances = ["title", "properties", "actions", "events", "forms"];
     if let Some(member) = affordances.iter().find(|name| members.contains_key(**name)) {
         let thing = Format::ThingDescription.descriptor().noun;
-        return format!("`@context` is missing, which {thing} (with `{member}`) needs: \"{}\"", td::CONTEXT_1_1);
+        return format!(
+            "`@context` is missing. The document has `{member}`, so it seems to be {thing}; add \"@context\": \"{}\"",
+            td::CONTEXT_1_1
+        );
     }
     for (member, servers) in [("mcp", ".mcp.servers // .mcp"), ("context_servers", ".context_servers")] {
         if members.get(member).is_some_and(Value::is_object) {

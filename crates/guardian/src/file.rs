@@ -102,8 +102,8 @@ impl Policy {
         }
         if file.expressions.len() > MAX_EXPRESSIONS {
             let reason = format!(
-                "there are more than {MAX_EXPRESSIONS} expressions, the maximum, since each is \
-                                  evaluated in every step"
+                "more than {MAX_EXPRESSIONS} expressions are not allowed, since each is evaluated \
+                                  in every step"
             );
             return Err(PolicyError { place: "expression".into(), reason });
         }

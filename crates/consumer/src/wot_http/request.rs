@@ -131,7 +131,7 @@ fn filled(template: &str, variables: &Map<String, Value>) -> Result<String> {
             Some((name, literal)) => {
                 let value = variables.get(name.trim()).ok_or_else(|| Error::Setting {
                     setting: format!("variables.{}", name.trim()),
-                    reason: "no value is given for this variable, which a header of the request contains".into(),
+                    reason: "a value is required, because a header of the request contains this variable".into(),
                 })?;
                 text.push_str(&text_of(value));
                 text.push_str(literal);

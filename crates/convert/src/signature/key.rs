@@ -123,7 +123,7 @@ fn point(jwk: &Value, length: usize) -> Result<Vec<u8>, Unusable> {
 
 fn coordinate(jwk: &Value, name: &str, length: usize) -> Result<Vec<u8>, Unusable> {
     let bytes = octets(jwk, name).filter(|bytes| bytes.len() == length);
-    bytes.ok_or(Unusable::Wrong("has no coordinates of the length that its curve requires"))
+    bytes.ok_or(Unusable::Wrong("lacks coordinates of the length required by its curve"))
 }
 
 fn rsa(jwk: &Value) -> Result<Material, Unusable> {

@@ -67,7 +67,7 @@ impl<'a> Walk<'a> {
             _ => &[],
         };
         for name in needed.iter().filter(|name| !definition.contains_key(**name)) {
-            self.warning(path, "oauth2-flow", format!("`{name}` is missing, which this flow requires"));
+            self.warning(path, "oauth2-flow", format!("`{name}` is missing, but this flow requires it"));
         }
     }
 

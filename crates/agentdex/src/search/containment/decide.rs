@@ -103,7 +103,7 @@ impl<'s> Comparison<'s> {
 
     fn nodes(&mut self, from: At, given: &'s Node, to: At) -> Outcome {
         if given.kinds.is_empty() {
-            return self.cannot(|| Note::new("it can have no value".into(), "can have no value".into()));
+            return self.cannot(|| Note::new("it can't have any value".into(), "can't have any value".into()));
         }
         if let Some(branches) = given.branches() {
             let all = branches.at.iter().map(|branch| self.pair(*branch, to)).collect();
@@ -130,7 +130,7 @@ impl<'s> Comparison<'s> {
             outcome = outcome.weakened();
             outcome.and(self.unstated(|| {
                 let names: Vec<&str> = kinds.names().collect();
-                format!("has no type that states that it is {}", article(&names.join(" or ")))
+                format!("doesn't state that it is {}", article(&names.join(" or ")))
             }));
         }
         outcome
@@ -264,7 +264,7 @@ impl<'s> Comparison<'s> {
                 }),
                 // That an integer has few digits isn't much of a doubt.
                 None if is_numeric => self.unstated(|| format!("states no format, and {wanted} is expected")),
-                None => self.may_fail(|| format!("may not have the format {wanted}")),
+                None => self.may_fail(|| format!("might not have the format {wanted}")),
             });
         }
         if let Some(wanted) = taken.unit().filter(|_| is_numeric) {
@@ -304,7 +304,7 @@ impl<'s> Comparison<'s> {
             all.push(self.value(given, value, to));
         }
         match all.is_empty() {
-            true => self.cannot(|| Note::new("it can have no value".into(), "can have no value".into())),
+            true => self.cannot(|| Note::new("it can't have any value".into(), "can't have any value".into())),
             false => Outcome::of_alternatives(all),
         }
     }
@@ -329,7 +329,7 @@ impl<'s> Comparison<'s> {
         let mut outcome = match judge.admits(to, value, 0) {
             Admits::Yes => Outcome::FITS,
             Admits::No => self.refused(value, to),
-            Admits::Unknown => self.unstated(|| format!("may not be allowed to be {}", shown(value))),
+            Admits::Unknown => self.unstated(|| format!("might not be allowed to be {}", shown(value))),
         };
         if taken.values().is_none_or(|values| !has_value(values, value)) {
             outcome.and(self.annotations(given, Kinds::of(value), taken));
@@ -455,7 +455,7 @@ impl<'s> Comparison<'s> {
     fn numbers(&self, given: Option<&Numbers>, kind: Kinds, taken: &Node) -> Outcome {
         let mut outcome = Outcome::FITS;
         if kind.has(Kinds::FRACTION) && !taken.kinds.has(Kinds::FRACTION) {
-            outcome.and(self.may_fail(|| "may not be an integer".to_owned()));
+            outcome.and(self.may_fail(|| "might not be an integer".to_owned()));
         }
         // Fractions alone aren't a type, so that numbers always have integers.
         let Some(taken) = taken.numbers() else { return outcome };
@@ -497,7 +497,7 @@ impl<'s> Comparison<'s> {
             let is_multiple = |own: &Number| multiple(own, of) == Some(true);
             let is_one = is_whole && multiple(&1.into(), of) == Some(true);
             if !is_one && !given.multiples.iter().any(is_multiple) {
-                outcome.and(self.may_fail(|| format!("may not be a multiple of {of}")));
+                outcome.and(self.may_fail(|| format!("might not be a multiple of {of}")));
             }
         }
         outcome

@@ -35,7 +35,7 @@ impl Weight for ExcludedWeight {
     }
 
     fn explain(&self, _reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
-        Err(TantivyError::InvalidArgument(format!("document {doc} is excluded or isn't: it has no score")))
+        Err(TantivyError::InvalidArgument(format!("an exclusion has no score to explain for document {doc}")))
     }
 }
 

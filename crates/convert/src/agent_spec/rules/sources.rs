@@ -91,7 +91,7 @@ impl<'r, 'd> Rules<'r, 'd> {
         } else if has_source && !is_there {
             self.report(Demand::Text, "input-before-source", spot, || {
                 format!(
-                    "no node that provides the input {} can run before this one, and it has no default",
+                    "no node that provides the input {} can run before this one, and the input has no default",
                     quoted(title)
                 )
             });
@@ -105,7 +105,10 @@ impl<'r, 'd> Rules<'r, 'd> {
         let fits = types.iter().any(|output| output.casts_to(input, Profile::Spec, self.effort).unwrap_or(true));
         if !fits {
             self.report(Demand::Text, "input-source-type", spot, || {
-                format!("no output with the name of the input {} can be cast to its type", quoted(&input.title))
+                format!(
+                    "no output with the same name as the input {} can be cast to the type of the input",
+                    quoted(&input.title)
+                )
             });
         }
     }
