@@ -330,7 +330,7 @@ pub enum Error {
         /// Id of the Thing.
         id: String,
     },
-    /// A version lower than the served version was written with a wider access, which would also publish the served
+    /// The write would store a version lower than the served version, with access that would also publish the served
     /// text.
     #[error(
         "{id:?} is served from {}, and the requested access would publish that, too; omit the access, or publish all \

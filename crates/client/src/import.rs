@@ -56,7 +56,8 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`], also if the document can't be fetched; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`], for example if the document can't be fetched; [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn import_url(&self, format: &str, url: &str, parameters: &[(&str, &str)]) -> Result<Imported> {
         let request = self.request(Method::POST, &format!("import/{format}"), parameters);
         let text = text(self.send(request.json(&serde_json::json!({"url": url}))).await?).await?;
@@ -87,7 +88,7 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`], also if the description can't be expressed in that format; [`Error::Unreachable`].
+    /// [`Error::Refused`], for example if the description can't be expressed in that format; [`Error::Unreachable`].
     pub async fn export(&self, id: &str, format: &str, version: Option<&str>) -> Result<Option<Document>> {
         let version = version.map(|version| ("version", version));
         self.export_with(id, format, version.as_slice()).await

@@ -292,7 +292,7 @@ impl RegistryClient {
     /// version), or `latest`.
     ///
     /// # Errors
-    /// [`Error::Refused`], also if there is no such version; [`Error::Unreachable`].
+    /// [`Error::Refused`], for example if there is no such version; [`Error::Unreachable`].
     pub async fn find_version(&self, id: &str, range: &str) -> Result<String> {
         text(self.send(self.request(Method::GET, &thing_path(id), &[("version", range)])).await?).await
     }
@@ -317,7 +317,8 @@ impl RegistryClient {
     /// which happened.
     ///
     /// # Errors
-    /// [`Error::Refused`], also if there is no such version; [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`], for example if there is no such version; [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn remove_version(&self, id: &str, version: &str) -> Result<Written> {
         self.write(self.request(Method::DELETE, &thing_path(id), &[("version", version)]), Some(id)).await
     }

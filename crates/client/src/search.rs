@@ -44,7 +44,7 @@ impl RegistryClient {
     /// `text/turtle`…
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), also if SPARQL is disabled;
+    /// [`Error::Refused`](super::Error::Refused), for example if SPARQL is disabled;
     /// [`Error::Unreachable`](super::Error::Unreachable).
     pub async fn query_sparql(&self, query: &str, accept: &str, consistent: bool) -> Result<String> {
         let consistent = if consistent { "true" } else { "false" };
@@ -191,7 +191,7 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), also if the caller can't see such a query;
+    /// [`Error::Refused`](super::Error::Refused), for example if the caller can't see such a query;
     /// [`Error::Unreachable`](super::Error::Unreachable), [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn saved_query(&self, name: impl Into<QueryName>) -> Result<NamedQuery> {
         let name = name.into();
@@ -202,7 +202,7 @@ impl RegistryClient {
     /// Removes a saved query.
     ///
     /// # Errors
-    /// [`Error::Refused`](super::Error::Refused), also if the query doesn't exist or belongs to another owner;
+    /// [`Error::Refused`](super::Error::Refused), for example if the query doesn't exist or belongs to another owner;
     /// [`Error::Unreachable`](super::Error::Unreachable).
     pub async fn remove_query(&self, name: impl Into<QueryName>) -> Result<()> {
         let name = name.into();

@@ -203,7 +203,8 @@ impl Turn {
         self.take_end().ok_or(Error::Cancelled)
     }
 
-    /// How the turn ended, once it has: also if [`Turn::next`] gave an error because the answer breaks its schema.
+    /// Takes the end of the turn, once it has ended, even if [`Turn::next`] failed because the answer violates its
+    /// schema.
     pub(super) fn take_end(&mut self) -> Option<End> {
         self.end.take()
     }

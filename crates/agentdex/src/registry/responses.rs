@@ -12,7 +12,7 @@ impl Registry {
     /// Reads an agent's answer to an action as a SACP response, and validates its data against the action's `output`.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::NoSuchAction`] also if the action declares no SACP responses,
+    /// [`Error::NotFound`], [`Error::NoSuchAction`], for example if the action declares no SACP responses,
     /// [`Error::InvalidId`], [`Error::Store`].
     pub fn check_response(&self, id: &str, action: &str, text: &str) -> Result<Answer> {
         let contract = self.response_contract(id, action)?;

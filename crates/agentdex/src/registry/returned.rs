@@ -32,7 +32,7 @@ pub(super) struct ReturnedThing {
     pub seq: Seq,
     /// Description with the edits applied, if there are any.
     pub text: String,
-    /// Reason why the document changes nothing, unless it is an export of the served description.
+    /// Reason why the document changes nothing; `None` for an export of the served description.
     pub warning: Option<Violation>,
 }
 

@@ -69,7 +69,7 @@ impl Registry {
         }
     }
 
-    /// Returns the grants of a view in addition to public Things, or `None` if it contains everything.
+    /// Returns the grants of a view: the Things it contains besides public ones. `None` if it contains everything.
     pub(super) fn grants_of(&self, view: &View) -> Option<Arc<Grants>> {
         match view {
             View::Public => Some(Arc::default()),

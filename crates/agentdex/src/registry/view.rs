@@ -19,7 +19,7 @@ pub(super) enum View {
 }
 
 impl View {
-    /// Returns the common view of all callers admitted by an access.
+    /// Returns the common view of all callers admitted by the given access.
     pub fn of_those_admitted_by(access: &Access) -> View {
         match (access.visibility, access.number, &access.owner) {
             (Visibility::Private, _, Some(owner)) => View::Owner(owner.clone()),
@@ -28,7 +28,7 @@ impl View {
         }
     }
 
-    /// True if all callers admitted by an access see at least this view.
+    /// True if all callers admitted by the given access see at least this view.
     pub fn is_seen_by_those_admitted_by(&self, access: &Access) -> bool {
         match self {
             View::Public => true,

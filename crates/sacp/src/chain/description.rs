@@ -128,7 +128,7 @@ pub struct Output {
     pub default: Option<Value>,
 }
 
-/// A value that is given, also if it is null.
+/// A value that is given, even if it is null.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

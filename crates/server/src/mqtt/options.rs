@@ -25,7 +25,7 @@ pub struct EndpointOptions {
     pub max_subscription_bytes: usize,
     /// Time that a session of version 3.1.1 waits for its client, which can't ask for a time.
     pub default_session_expiry: Duration,
-    /// Maximum time that a session waits for its client, also if the client asks for more.
+    /// Maximum time that a session waits for its client, even if the client asks for more.
     pub max_session_expiry: Duration,
     /// Maximum time for a new connection to send CONNECT; under TLS also the maximum time for the handshake before.
     pub connect_timeout: Duration,

@@ -91,7 +91,7 @@ impl Unseen {
         self.newly_restricted.as_deref()
     }
 
-    /// Marks the current accesses as known to searches.
+    /// Marks the current access to Things as known to searches.
     pub fn clear_newly_restricted(&mut self) {
         self.newly_restricted = Some(Vec::new());
     }

@@ -43,7 +43,7 @@ impl Delayed {
         self.by_holder.entry(holder.clone()).or_default().entry(position).or_default().insert(query);
     }
 
-    /// Removes a query that keeps up again or was deleted.
+    /// Removes a query that has caught up or was deleted.
     pub fn remove(&mut self, query: QueryNo, holder: &Holder) {
         let Some(position) = self.positions.remove(&query) else { return };
         let Some(of_holder) = self.by_holder.get_mut(holder) else { return };

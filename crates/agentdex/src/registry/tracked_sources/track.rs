@@ -37,7 +37,7 @@ impl Registry {
     /// document results in. If the request names another id, the URL is tracked for that Thing instead.
     ///
     /// # Errors
-    /// [`Error::FetchRefused`], also if the registry was opened without a fetcher, [`Error::FetchFailed`],
+    /// [`Error::FetchRefused`], for example if the registry was opened without a fetcher, [`Error::FetchFailed`],
     /// [`Error::FetchTimedOut`], [`Error::FetchBusy`]; [`Error::SignatureRequired`]; [`Error::LimitExceeded`] beyond
     /// 100,000 tracked sources; [`Error::Contended`] if others repeatedly track and untrack the URL;
     /// [`Error::RejectedDocument`] with an error of the conversion; otherwise the same as [`Registry::import`].

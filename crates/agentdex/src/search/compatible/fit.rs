@@ -123,7 +123,7 @@ impl Matcher {
     }
 
     /// Matches two ports by name or, with `is_by_type`, by type only. Returns `None` if they don't match, or if no
-    /// value can satisfy the schema.
+    /// value of `from` can satisfy the schema of `to`.
     pub fn supply(&self, from: &Port, to: &Port, is_by_type: bool) -> Option<Supply> {
         let by = if from.names.key.is_some() && from.names.key == to.names.key {
             By::Name

@@ -23,8 +23,8 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Returns the minimum number of steps until a shape can have run, including the shape itself, or `None` if it
-    /// can't be supplied.
+    /// Returns the minimum number of steps needed to run a shape, including the shape itself, or `None` if it can't
+    /// be supplied.
     pub fn steps(&self, shape: ShapeNo) -> Option<usize> {
         self.steps.get(shape as usize).copied().filter(|steps| *steps > 0).map(usize::from)
     }

@@ -105,16 +105,16 @@ fn source_of(described: &[Described]) -> u64 {
 #[derive(Debug)]
 pub(in crate::search) struct Question {
     whole: Quantized,
-    /// Vectors of the sentences; `None` for a sentence without meaning.
+    /// Vectors of the sentences; `None` for a sentence without known words.
     sentences: Vec<Option<Quantized>>,
 }
 
-/// By slot, how alike all Things are to a request.
+/// Similarity of all Things to a request, by slot.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Likeness {
-    /// Similarity to the whole request combined with its best sentence.
+    /// Similarity of each Thing to the whole request, combined with its similarity to the best sentence.
     pub whole: Vec<f32>,
-    /// Similarity to each sentence; empty for a sentence without meaning.
+    /// For each sentence, the similarity of each Thing; empty for a sentence without known words.
     pub sentences: Vec<Vec<f32>>,
 }
 

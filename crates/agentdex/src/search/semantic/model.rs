@@ -114,7 +114,7 @@ impl Model {
         }
     }
 
-    /// Embeds texts as vectors of length one, with `None` for texts without meaning.
+    /// Embeds texts as vectors of length one, with `None` for texts without known words.
     pub(super) fn embed(&self, texts: &[&str], unknown: &mut UnknownWords) -> Vec<Option<Vec<f32>>> {
         match self {
             Model::BuiltIn => texts.iter().map(|text| Table::built_in().embed(text, unknown)).collect(),
@@ -126,7 +126,7 @@ impl Model {
         }
     }
 
-    /// Embeds those descriptions that have a meaning.
+    /// Embeds the descriptions, except those without known words.
     pub(super) fn embed_described(&self, described: &[Described], unknown: &mut UnknownWords) -> Vec<Quantized> {
         let texts: Vec<&str> = described.iter().flat_map(|one| [one.name.as_str(), one.description.as_str()]).collect();
         let vectors = self.embed(&texts, unknown);

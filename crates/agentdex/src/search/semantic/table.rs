@@ -40,9 +40,9 @@ use crate::search::text;
 const READING: u64 = 2;
 /// Magic bytes at the beginning of a table.
 pub const MAGIC: [u8; 8] = *b"ADXTAB02";
-/// Unit of the costs of pieces, in nats.
+/// Step size of the quantized costs of pieces, in nats.
 pub const COST_STEP: f64 = 1.0 / 1024.0;
-/// Unit of log-odds, in nats.
+/// Step size of the quantized log-odds, in nats.
 pub const ODDS_STEP: f64 = 1.0 / 16.0;
 /// Cost of a character that no piece has, in [`COST_STEP`]s.
 const NO_PIECE: u32 = 32 * 1024;

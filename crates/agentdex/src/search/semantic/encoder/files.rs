@@ -122,7 +122,7 @@ impl Weights {
         })
     }
 
-    /// Returns a vector of any length.
+    /// Returns a vector without checking its length.
     pub fn vector_of(&self, name: &str) -> Result<Array1<f32>, ModelError> {
         Ok(Array1::from_vec(self.tensor(name)?.1))
     }
