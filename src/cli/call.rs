@@ -124,7 +124,7 @@ fn is_confirmed(agent: &Agent, action: &str) -> anyhow::Result<bool> {
     io::stdin().read_line(&mut answer)?;
     match answer.trim() {
         "yes" | "y" | "Yes" => Ok(true),
-        _ => bail!("the call of {} was not confirmed", visible(action)),
+        _ => bail!("the call to {} was not confirmed", visible(action)),
     }
 }
 

@@ -58,7 +58,7 @@ enum Action {
     Remove {
         /// Name of the context
         name: String,
-        /// Print the effect as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },

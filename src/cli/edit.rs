@@ -45,7 +45,7 @@ const MOST_PAGES: usize = 100;
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Print the effect as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

@@ -44,7 +44,7 @@ enum Action {
     Remove {
         /// Name of the namespace
         name: String,
-        /// Print the effect as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },

@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     /// Changes as a JSON merge patch (RFC 7396), such as '{"title": "New", "support": null}', or - for standard input
     #[arg(value_name = "PATCH")]
     patch: String,
-    /// Print the effect as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

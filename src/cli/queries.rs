@@ -51,7 +51,7 @@ enum Action {
     Delete {
         #[command(flatten)]
         name: Name,
-        /// Print the effect as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },

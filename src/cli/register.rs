@@ -65,8 +65,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     new_id: bool,
     /// Replace the agent with this id even if it looks unrelated (other title, description, capabilities, and
-    /// addresses), or if actions, forms, or security would be lost. A Thing Description then also drops the imported
-    /// original, other versions, edits, and tracking
+    /// addresses), or if actions, forms, or security would be lost. With a Thing Description, the imported
+    /// original, other versions, edits, and tracking of the agent are dropped as well
     #[arg(long)]
     replace: bool,
     /// Print a line of JSON for each file or URL

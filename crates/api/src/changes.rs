@@ -14,8 +14,8 @@ pub struct Changes {
     /// The changes in ascending order. Only changes that the reader can't see are omitted, so positions may have
     /// gaps.
     pub changes: Vec<Change>,
-    /// The position from which to continue, if the answer ends among the changes at a single position, since many
-    /// Things can become visible at once.
+    /// The position from which to continue, if the answer contains only some of the changes at a position. There are
+    /// many if many Things become visible at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>, nullable = false))]
     pub next: Option<Cursor>,

@@ -445,8 +445,7 @@ impl RegistryClient {
         read(&text, "a part of the log")
     }
 
-    /// Returns up to `limit` changes of a Thing that the log still contains, oldest first, optionally only those after
-    /// `since`.
+    /// Returns up to `limit` retained changes of a Thing, oldest first, optionally only those after `since`.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {

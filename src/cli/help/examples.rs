@@ -271,7 +271,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "context add",
         &[
             (
-                "Save a registry with the key in a variable",
+                "Save a registry, with the API key from a variable",
                 "AGENTDEX_API_KEY=\"$KEY\" agentdex context add prod --url https://registry.example",
             ),
             ("Save the registry on this machine", "agentdex context add local --url http://127.0.0.1:8080"),

@@ -209,7 +209,7 @@ impl<'d> Maker<'_, 'd> {
                 let refused = unique(&format!("refuse {name}"), &mut taken);
                 written.push(json!({"from": ask, "to": name, "branch": "yes"}));
                 written.push(json!({"from": ask, "to": refused, "branch": "default"}));
-                let message = format!("the call of {name} was not confirmed");
+                let message = format!("the call to {name} was not confirmed");
                 nodes.insert(refused, json!({"answer": {"status": "failure", "message": message}}));
                 nodes.insert(ask, confirm);
             }

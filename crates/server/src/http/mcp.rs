@@ -49,7 +49,7 @@ const INVALID_PARAMS: i32 = -32602;
     request_body(content((super::schemas::JsonRpcRequest = "application/json"))),
     responses(
         super::schemas::Refusals,
-        (status = 200, description = "The answer, which may be an error of the protocol", content((super::schemas::JsonRpcAnswer = "application/json"), (String = "text/event-stream"))),
+        (status = 200, description = "The answer, which may be a protocol error", content((super::schemas::JsonRpcAnswer = "application/json"), (String = "text/event-stream"))),
         (status = 202, description = "A notification was accepted"),
         (status = 400, description = "The body is not a message of the protocol, or contradicts the headers", content((super::schemas::JsonRpcAnswer = "application/json"), (super::schemas::Problem = "application/problem+json"))),
         (status = 404, description = "The method is unknown", content((super::schemas::JsonRpcAnswer = "application/json"))),
