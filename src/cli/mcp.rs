@@ -38,7 +38,7 @@ const CANCELLED: &str = "notifications/cancelled";
 #[derive(Debug, Args)]
 #[command(
     after_help = "Configure the client to start `agentdex mcp`, with AGENTDEX_URL and AGENTDEX_API_KEY in its environment. Messages are \
-    read from standard input and written to standard output, one a line, until the input ends. Clients that take a URL need no \
+    read from standard input and written to standard output, one per line, until the input ends. Clients that take a URL need no \
     command: a registry serves MCP at /mcp."
 )]
 pub(super) struct Arguments {
