@@ -24,7 +24,7 @@ use agentdex_consumer::{Affordance, Content, Event, Notification};
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Event, or property whose changes to print; without one, the events of the agent are listed
+    /// Event or observable property to print; without one, the events of the agent are listed
     name: Option<String>,
     /// Input of the subscription as JSON, or - for standard input
     #[arg(long, value_name = "JSON")]

@@ -39,7 +39,7 @@ enum Command {
     Check {
         /// File with the answer of the agent, or - for standard input
         file: PathBuf,
-        /// Agent that answered; its data is checked against the action's declaration
+        /// Agent that answered; the data of the answer is checked against the declaration of the action
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
         /// Print the response, its position, and all faults as JSON

@@ -215,7 +215,7 @@ fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(
     let interface = |url: String| json!({"url": url, "protocolBinding": FORMS_BINDING, "protocolVersion": "1.0"});
     let extension = json!({
         "uri": FORMS_BINDING,
-        "description": "Skills are invoked by plain HTTP requests: those of the Thing Description forms listed here.",
+        "description": "Skills are invoked by plain HTTP requests, as described by the Thing Description forms listed here.",
         "required": true,
         "params": {"actions": actions},
     });

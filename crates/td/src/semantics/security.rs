@@ -107,8 +107,10 @@ impl<'a> Walk<'a> {
         let path = path.member("uriVariables");
         for variable in variables.keys() {
             if let Some(definition) = keys.get(variable.as_str()) {
-                let message =
-                    format!("{variable:?} is the API key of the security definition {definition:?}; rename one");
+                let message = format!(
+                    "a URI variable and the API key of the security definition {definition:?} are both named \
+                     {variable:?}; rename one of them"
+                );
                 self.violation(&path.member(variable), "uri-variable-clash", message);
             }
         }
