@@ -69,7 +69,8 @@ impl Registry {
         }
     }
 
-    /// Returns the grants of a view: the Things it contains besides public ones. `None` if it contains everything.
+    /// Returns the grants of a view: the Things it contains in addition to public Things. `None` if it
+    /// contains everything.
     pub(super) fn grants_of(&self, view: &View) -> Option<Arc<Grants>> {
         match view {
             View::Public => Some(Arc::default()),
