@@ -34,7 +34,7 @@ const PACKAGES: [(&str, &[&str]); 12] = [
 /// The modules of packages that have layers inside, the lowest first. None uses another of its layer.
 const LAYERS: [(&str, &[&[&str]]); 2] = [
     ("agentdex", &[&["error", "numbered"], &["search", "store"], &["registry"]]),
-    ("agentdex-server", &[&["tls"], &["mcp", "mqtt", "otlp"], &["http"]]),
+    ("agentdex-server", &[&["tls"], &["mcp", "mqtt", "otlp"], &["a2a"], &["http"]]),
 ];
 
 /// Names that lib.rs of the library re-exports at its root, and the modules they come from.

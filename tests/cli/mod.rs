@@ -18,6 +18,7 @@ mod logging;
 mod mcp;
 mod messages;
 mod other_documents;
+mod own_agent;
 mod progress;
 mod queries;
 mod records;

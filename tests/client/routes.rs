@@ -53,6 +53,13 @@ const METHODS: &[(&str, &str)] = &[
     ("delete /imports/{id}", "untrack"),
     ("get /imports/{id}", "find_tracked_source"),
     ("post /mcp", "mcp"),
+    ("get /.well-known/agent-card.json", "agent_card"),
+    ("get /mcp/server-card", "server_card"),
+    ("get /llms.txt", "llms_txt"),
+    ("post /a2a", "a2a"),
+    ("post /a2a/message:send", "send_message"),
+    ("get /a2a/tasks", "tasks"),
+    ("get /a2a/tasks/{id}", "task"),
     ("get /metrics", "metrics"),
     ("get /openapi.json", "openapi"),
     ("get /queries", "saved_queries"),
@@ -129,6 +136,17 @@ fn methods_return_what_the_registry_answers() {
         assert_eq!(client.liveness().await.unwrap().status, "live");
         assert!(client.description().await.unwrap()["securityDefinitions"].is_object());
         assert!(client.openapi().await.unwrap()["paths"]["/things"].is_object());
+        assert_eq!(client.agent_card().await.unwrap()["supportedInterfaces"][0]["url"], registry.url("/a2a"));
+        assert_eq!(client.server_card().await.unwrap()["remotes"][0]["url"], registry.url("/mcp"));
+        assert!(client.llms_txt().await.unwrap().starts_with("# agentdex\n"));
+        let message = json!({"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "weather"}]});
+        let task = client.send_message(&json!({"message": message})).await.unwrap()["task"].clone();
+        assert_eq!(client.task(task["id"].as_str().unwrap()).await.unwrap(), task);
+        assert_eq!(client.tasks(&[("includeArtifacts", "true")]).await.unwrap()["tasks"][0], task);
+        let missing = client.task("none").await.unwrap_err();
+        assert!(matches!(&missing, Error::Refused(problem) if problem.code == "task-not-found"), "{missing:?}");
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task["id"]}});
+        assert_eq!(client.a2a(&request).await.unwrap()["result"], task);
         assert!(client.metrics().await.unwrap().contains("# HELP agentdex_"));
         assert!(client.validate(description.clone()).await.unwrap().valid);
         let converted = client.convert(description.clone(), "application/json").await.unwrap();

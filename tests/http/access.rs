@@ -10,6 +10,9 @@ use crate::support::{Answer, Call, EventStream, TestRegistry, agent, eventually,
 const EXPECTED: &[(&str, &str, Expected)] = &[
     ("GET", "/", Everybody),
     ("GET", "/.well-known/wot", Everybody),
+    ("GET", "/.well-known/agent-card.json", Everybody),
+    ("GET", "/mcp/server-card", Everybody),
+    ("GET", "/llms.txt", Everybody),
     ("GET", "/.well-known/oauth-protected-resource", Everybody),
     ("GET", "/openapi.json", Everybody),
     ("GET", "/health/live", Everybody),
@@ -53,6 +56,10 @@ const EXPECTED: &[(&str, &str, Expected)] = &[
     ("POST", "/convert", AtLeast(Role::Read)),
     ("POST", "/validate", AtLeast(Role::Read)),
     ("POST", "/mcp", AtLeast(Role::Read)),
+    ("POST", "/a2a", AtLeast(Role::Read)),
+    ("POST", "/a2a/message:send", AtLeast(Role::Read)),
+    ("GET", "/a2a/tasks", AtLeast(Role::Read)),
+    ("GET", "/a2a/tasks/{id}", AtLeast(Role::Read)),
     ("POST", "/import", AtLeast(Role::Register)),
     ("GET", "/imports", AtLeast(Role::Read)),
     ("GET", "/imports/{id}", AtLeast(Role::Read)),
@@ -291,7 +298,9 @@ fn with_public_read_everybody_reads_and_nobody_else_writes() {
 }
 
 /// The operations that change nothing though they aren't GET.
-pub(super) const READING_POSTS: [&str; 8] = [
+pub(super) const READING_POSTS: [&str; 10] = [
+    "/a2a",
+    "/a2a/message:send",
     "/convert",
     "/mcp",
     "/validate",

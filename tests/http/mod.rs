@@ -1,9 +1,11 @@
 //! The REST API, one module a resource.
 
+mod a2a;
 mod about;
 mod access;
 mod affordances;
 mod agent_cards;
+mod announcements;
 mod backpressure;
 mod batch;
 mod capability_files;

@@ -70,7 +70,8 @@ const OWNED: [(&str, &str, u16); 9] = [
 ];
 
 /// What those get who may: 200 unless it is here. Nothing of this server has tokens, SPARQL, or conversations.
-const DONE: [(&str, &str, u16); 25] = [
+const DONE: [(&str, &str, u16); 26] = [
+    ("GET", "/a2a/tasks/{id}", 404),
     ("GET", "/.well-known/oauth-protected-resource", 404),
     ("POST", "/things", 201),
     ("PUT", "/things/{id}", 204),
@@ -296,6 +297,14 @@ impl Doors {
             }
             ("POST", "/mcp") => body(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                 "params": {"name": "search_agents", "arguments": {"query": "weather"}}})),
+            ("POST", "/a2a" | "/a2a/message:send") => {
+                let params =
+                    json!({"message": {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "weather"}]}});
+                let rpc = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+                let body = if path == "/a2a" { rpc } else { params };
+                (format!("{path}?A2A-Version=1.0"), JSON, body.to_string())
+            }
+            ("GET", "/a2a/tasks" | "/a2a/tasks/{id}") => none(format!("{path}?A2A-Version=1.0")),
             ("POST", "/validate" | "/convert") => (path.to_owned(), TD, thing(&id)),
             ("POST", "/import") => import(json!({"url": format!("{}?of={id}", self.page.url())})),
             ("POST", "/import/a2a") => import(card()),

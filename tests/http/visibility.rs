@@ -146,6 +146,9 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
             | "/health/ready"
             | "/metrics"
             | "/.well-known/wot"
+            | "/.well-known/agent-card.json"
+            | "/mcp/server-card"
+            | "/llms.txt"
             | "/.well-known/oauth-protected-resource"
             | "/openapi.json",
         ) => get(&[path]),
@@ -223,6 +226,22 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
             });
             of_each.into_iter().chain(calls).flat_map(call).chain(resources.into_iter().flatten()).collect()
         }
+        ("POST", "/a2a" | "/a2a/message:send") => {
+            let send = |data: Value| {
+                let params = json!({"message": {"messageId": "1", "role": "ROLE_USER", "parts": [{"data": data}]}});
+                let rpc = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+                (format!("{path}?A2A-Version=1.0"), Some(if path == "/a2a" { rpc } else { params }))
+            };
+            let searches = [
+                json!({"query": "zebra*"}),
+                json!({"query": "who knows stripes"}),
+                json!({"filters": {"not_tag": ["zebrapublic"]}, "limit": 1}),
+            ];
+            searches.map(send).to_vec()
+        }
+        ("GET", "/a2a/tasks") => get(&["/a2a/tasks?A2A-Version=1.0&includeArtifacts=true"]),
+        // The ids of tasks are random: the tests of the agent read them as others.
+        ("GET", "/a2a/tasks/{id}") => Vec::new(),
         ("GET", "/search/jsonpath") => get(&[
             "/search/jsonpath?query=%24%5B%2A%5D.title",
             "/search/jsonpath?query=%24%5B%3F%40.id%3D%3D%27urn%3Aexample%3Aone%27%5D",
@@ -320,6 +339,8 @@ fn no_operation_shows_what_its_caller_may_not_see() {
         "/search/sparql",
         "/changes",
         "/mcp",
+        "/a2a",
+        "/a2a/message:send",
     ] {
         for word in [PRIVATE, SHARED] {
             assert!(shown_to_owner.contains(&(path.to_owned(), word)), "{path} doesn't show {word} to its owner");

@@ -52,6 +52,7 @@ impl Normal {
             _ if path.starts_with("/metrics") => metrics(&text),
             _ if path.starts_with("/search") || path.starts_with("/things?") => ranked(&text),
             "/mcp" => ranked(&result(&text)),
+            _ if path.starts_with("/a2a") => ranked(&without_tokens(&text)),
             _ => text,
         };
         format!("{} {}\n{body}", answer.status, self.text(&headers.join(", ")))
@@ -149,6 +150,23 @@ fn result(text: &str) -> String {
         let token = result["structuredContent"].get_mut("next_page_token");
         token.into_iter().for_each(|token| *token = "TOKEN".into());
     }
+    answer.to_string()
+}
+
+/// The answer of the A2A agent without tokens of the next page: their check is the server's own.
+fn without_tokens(text: &str) -> String {
+    let Ok(mut answer) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
+    fn replace(value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                members.get_mut("next_page_token").into_iter().for_each(|token| *token = "TOKEN".into());
+                members.values_mut().for_each(replace);
+            }
+            Value::Array(elements) => elements.iter_mut().for_each(replace),
+            _ => {}
+        }
+    }
+    replace(&mut answer);
     answer.to_string()
 }
 

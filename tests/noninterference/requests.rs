@@ -72,10 +72,15 @@ const WORDS: [&str; 24] = [
 ];
 
 /// Reads of which no parameter is an id.
-const READS: [&str; 65] = [
+const READS: [&str; 70] = [
     "/",
     "/.well-known/oauth-protected-resource",
     "/.well-known/wot",
+    "/.well-known/agent-card.json",
+    "/.well-known/mcp/server-card.json",
+    "/mcp/server-card",
+    "/llms.txt",
+    "/a2a/tasks/none?A2A-Version=1.0",
     "/aos/decisions",
     "/aos/decisions?agent=urn:hid:private",
     "/aos/decisions?decision=allow&limit=5",
@@ -203,6 +208,7 @@ pub fn read_all(world: &World, strangers: &[Who], transcript: &mut Transcript) -
         ask_for_words(&mut asking, who);
         ask_structures(&mut asking, who);
         call_tools(&mut asking, who);
+        send_messages(&mut asking, who);
         for position in positions(&world.server, world, 25) {
             asking.get(who, &format!("/changes?since=EPOCH-{position}&limit=25"));
             asking.get(who, &format!("/things/urn:hid:retracted/history?since=EPOCH-{position}"));
@@ -307,6 +313,21 @@ fn call_tools(asking: &mut Asking<'_>, who: Who) {
     }
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     asking.json(who, "POST", "/mcp", &list);
+}
+
+/// Sends messages to the A2A agent, and reads the tasks.
+fn send_messages(asking: &mut Asking<'_>, who: Who) {
+    let message = |data: Value| json!({"message": {"messageId": "1", "role": "ROLE_USER", "parts": [{"data": data}]}});
+    for word in WORDS {
+        let params = message(json!({"query": word, "limit": 100}));
+        asking.json(who, "POST", "/a2a/message:send?A2A-Version=1.0", &params);
+    }
+    for (_, key) in WORLDS.iter().flat_map(|secrets| secrets.contents) {
+        let params = message(json!({"filters": {"not_tag": [key]}, "limit": 100}));
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+        asking.json(who, "POST", "/a2a?A2A-Version=1.0", &request);
+    }
+    asking.get(who, "/a2a/tasks?A2A-Version=1.0&includeArtifacts=true&pageSize=10");
 }
 
 /// The conditions of requests: none, any, and tags, among them those of what is hidden.

@@ -66,7 +66,7 @@ fn tokens_that_prove_nothing_are_refused() {
 }
 
 #[test]
-fn the_openapi_document_declares_the_issuer() {
+fn the_openapi_document_and_the_agent_card_declare_the_issuer() {
     let Some(provider) = Provider::start("ES256") else { return };
     let registry = provider.registry();
     let document = registry.get("/openapi.json").expect(200).json();
@@ -78,6 +78,10 @@ fn the_openapi_document_declares_the_issuer() {
     assert_eq!(url, format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/')));
     let security = &document["paths"]["/keys"]["post"]["security"];
     assert_eq!(*security, serde_json::json!([{"apiKey": ["admin"]}, {"oidc": []}]));
+    let card = registry.get("/.well-known/agent-card.json").expect(200).json();
+    assert_eq!(card["securitySchemes"]["oidc"]["openIdConnectSecurityScheme"]["openIdConnectUrl"], url);
+    let alternatives = serde_json::json!([{"schemes": {"apiKey": {"list": []}}}, {"schemes": {"oidc": {"list": []}}}]);
+    assert_eq!(card["securityRequirements"], alternatives);
 }
 
 /// What a client of RFC 9728 does: it asks, is told whose tokens are taken, gets one there, and asks again.

@@ -4,6 +4,7 @@
 //! [`Error::Refused`] with the problem document.
 
 mod access;
+mod announcements;
 mod credentials;
 mod documents;
 mod error;

@@ -11,6 +11,7 @@ use agentdex::{
     consumer, fetch, policy, registry, sacp, search, signature, store, td,
 };
 
+mod a2a;
 pub mod http;
 pub mod mcp;
 pub mod mqtt;

@@ -187,9 +187,18 @@ fn add_id(thing: &Object, server: &mut Object) {
     }
 }
 
-/// A name of a Thing that has none: the host of its first remote in reverse, and its title.
+/// A name of a Thing that has none.
 fn made_name(server: &Object, title: &str, findings: &mut Findings) -> String {
     let url = objects(server, "remotes").find_map(|remote| text(remote, "url")).unwrap_or_default();
+    let name = server_name(url, title);
+    findings.add(&Path::ROOT, "server-name", || format!("the Thing has no server name; {name:?} is used instead"));
+    name
+}
+
+/// Returns a name for the server at a URL: its host with the labels in reverse order, a slash, and its title, as registries accept
+/// it.
+#[must_use]
+pub fn server_name(url: &str, title: &str) -> String {
     let authority = url.split("//").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
     // Brackets are around an address that has colons itself.
@@ -206,9 +215,7 @@ fn made_name(server: &Object, title: &str, findings: &mut Findings) -> String {
     let space: String = labels.collect::<Vec<String>>().join(".").chars().take(LONGEST_TITLE).collect();
     let space = if space.is_empty() { "localhost" } else { space.trim_end_matches('.') };
     let own = half(title);
-    let name = format!("{space}/{}", if own.is_empty() { "server" } else { &own });
-    findings.add(&Path::ROOT, "server-name", || format!("the Thing has no server name; {name:?} is used instead"));
-    name
+    format!("{space}/{}", if own.is_empty() { "server" } else { &own })
 }
 
 /// True for a name as registries take it: a namespace and a name in it.

@@ -36,7 +36,10 @@ mod thing;
 mod tool;
 
 pub(super) use self::format::FORMAT;
-pub use self::{export::from_thing, read::Server};
+pub use self::{
+    export::{from_thing, server_name},
+    read::Server,
+};
 
 /// Namespace of the prefix `mcp` in descriptions.
 pub const MCP_NAMESPACE: &str = "urn:agentdex:mcp:";
@@ -71,8 +74,9 @@ impl DocumentKind {
         }
     }
 
-    /// The schema that a document of it names.
-    fn schema(self) -> &'static str {
+    /// The URL of the schema that its documents name.
+    #[must_use]
+    pub const fn schema(self) -> &'static str {
         match self {
             DocumentKind::ServerJson => "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
             DocumentKind::ServerCard => "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",

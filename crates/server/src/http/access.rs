@@ -14,6 +14,7 @@ use actix_web::{
 use agentdex_api::CallerAccess;
 
 use super::{
+    announcements,
     caller::{self, ByConnection},
     context::Context,
     problem::Problem,
@@ -38,7 +39,7 @@ enum Exception {
 use Exception::{Of, Open, PostReads};
 
 /// The routes whose requirements aren't the default for reads and writes.
-const EXCEPTIONS: [(&str, Exception); 30] = [
+const EXCEPTIONS: [(&str, Exception); 37] = [
     ("/", Open),
     ("/page/{file}", Open),
     ("/docs", Open),
@@ -47,6 +48,10 @@ const EXCEPTIONS: [(&str, Exception); 30] = [
     ("/docs/guide/{page}", Open),
     ("/openapi.json", Open),
     ("/.well-known/wot", Open),
+    (announcements::AGENT_CARD, Open),
+    (announcements::SERVER_CARD, Open),
+    (announcements::OLD_SERVER_CARD, Open),
+    (announcements::LLMS_TXT, Open),
     (protected_resource::PATH, Open),
     (protected_resource::OF_MCP, Open),
     ("/health/live", Open),
@@ -62,6 +67,9 @@ const EXCEPTIONS: [(&str, Exception); 30] = [
     ("/keys/{id}", Of(Role::Admin)),
     // Tools that write check the role themselves.
     (protected_resource::MCP, PostReads),
+    ("/a2a", PostReads),
+    ("/a2a/message:send", PostReads),
+    ("/a2a/{operation}", PostReads),
     ("/validate", PostReads),
     ("/convert", PostReads),
     ("/search/compatible", PostReads),

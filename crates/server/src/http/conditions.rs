@@ -9,6 +9,8 @@
 //! Reads compare whole tags. Writes compare the seq in them: a keep-alive that moves the expiry changes
 //! nothing that another writer could overwrite by mistake.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use actix_web::{
     HttpRequest,
     http::header::{ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH},
@@ -114,6 +116,13 @@ impl Conditions {
             .is_none_or(|tags| tags.match_by(tag.as_deref(), |tag, found| !tag.weak && is_found(tag, found)))
             && !self.if_none_match.as_ref().is_some_and(|tags| tags.match_by(tag.as_deref(), is_found))
     }
+}
+
+/// Returns the entity tag of a document that the server makes itself (without quotes): a hash.
+pub(super) fn tag_of(document: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    document.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 /// Reduces the tags in the conditions of a read to those of representations with this content coding, as the

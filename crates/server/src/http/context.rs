@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     Epoch, Error, Position, Registry, Seq,
+    a2a::Tasks,
     access::{Caller, Unauthenticated},
     registry::IssuerOptions,
 };
@@ -37,6 +38,8 @@ pub(super) struct Context {
     pub(super) pace: Pace,
     pub(super) metrics: Metrics,
     pub(super) network: Network,
+    /// The latest tasks of the A2A agent.
+    pub(super) tasks: Tasks,
     /// The OpenAPI document of a registry that authenticates its clients, once it was asked for.
     pub(super) openapi: OnceLock<Bytes>,
     /// Stop detection for a server that the API is mounted into, which doesn't announce its stop; none for a
@@ -67,6 +70,7 @@ impl Context {
             pace: Pace::default(),
             metrics: Metrics::default(),
             network: Network::default(),
+            tasks: Tasks::default(),
             openapi: OnceLock::new(),
             listening: None,
             options,
@@ -131,6 +135,12 @@ impl Context {
     /// The issuer of the tokens that are taken, if any are.
     pub(super) fn issuer(&self) -> Option<&IssuerOptions> {
         self.trusted.issuer()
+    }
+
+    /// The URL of the metadata of the issuer of the tokens that are taken (OpenID Connect Discovery 1.0, section 4).
+    pub(super) fn openid_url(&self) -> Option<String> {
+        let issuer = self.issuer()?.issuer.trim_end_matches('/');
+        Some(format!("{issuer}/.well-known/openid-configuration"))
     }
 
     /// The sign-in of a browser, if there is one.

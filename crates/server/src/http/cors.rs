@@ -35,6 +35,12 @@ pub(super) fn middleware(origins: &[String]) -> Cors {
     origins.iter().fold(cors, |cors, origin| cors.allowed_origin(origin))
 }
 
+/// Returns the CORS middleware for what pages of every origin may read.
+pub(super) fn for_all_to_read() -> Cors {
+    let cors = Cors::default().allow_any_origin().send_wildcard().disable_vary_header();
+    cors.allowed_methods(["GET", "HEAD"]).allow_any_header().expose_headers(["etag"]).max_age(3600)
+}
+
 /// Lets pages read a response that the middleware isn't asked about: a refusal before it.
 pub(super) fn allow_to_read(origins: &[String], request: &HeaderMap, response: &mut HeaderMap) {
     let Some(origin) = request.get(ORIGIN).filter(|_| !origins.is_empty()) else { return };

@@ -2,19 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use actix_web::{HttpRequest, HttpResponse, http::header::VARY, web::Data};
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{LINK, VARY},
+    web::Data,
+};
 use agentdex_api::About;
 
 use super::{
-    access, address::base_path, context::Context, formats, negotiation::negotiate, page, parameters::Parameters,
-    problem::Problem,
+    access, address::base_path, announcements, context::Context, formats, negotiation::negotiate, page,
+    parameters::Parameters, problem::Problem,
 };
 
 const DESCRIPTION: &str = "An agent discovery registry: agents register as LMOS agents (W3C Thing Descriptions), and \
     clients find them by what they can do";
 
 /// The resources of every registry.
-const LINKS: [(&str, &str); 17] = [
+const LINKS: [(&str, &str); 20] = [
     ("things", "/things"),
     ("search", "/search?q={words}"),
     ("events", "/events"),
@@ -25,6 +29,9 @@ const LINKS: [(&str, &str); 17] = [
     ("convert", "/convert"),
     ("validate", "/validate"),
     ("directory", "/.well-known/wot"),
+    ("agent-card", announcements::AGENT_CARD),
+    ("server-card", announcements::SERVER_CARD),
+    ("llms", announcements::LLMS_TXT),
     ("openapi", "/openapi.json"),
     ("documentation", "/docs/"),
     ("guide", "/docs/guide/"),
@@ -70,5 +77,5 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
         things,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    Ok(HttpResponse::Ok().insert_header((VARY, "accept")).json(about))
+    Ok(HttpResponse::Ok().insert_header((VARY, "accept")).insert_header((LINK, announcements::LINKS)).json(about))
 }

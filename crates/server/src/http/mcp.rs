@@ -100,7 +100,7 @@ pub(super) async fn message(
 }
 
 /// The registry as tools for the caller of a request.
-fn tools(context: &Context, request: &HttpRequest) -> RegistryTools {
+pub(super) fn tools(context: &Context, request: &HttpRequest) -> RegistryTools {
     let registry = context.registry(request);
     RegistryTools {
         since: Since::After(Position { epoch: registry.epoch(), seq: registry.last_seq() }),

@@ -5,11 +5,13 @@
 //! errors to statuses. [`Server`] serves the API on a socket of its own; [`configure`] mounts it into
 //! an application of yours.
 
+mod a2a;
 mod access;
 mod address;
 mod agent_call;
 mod agent_events;
 mod agent_property;
+mod announcements;
 mod answer;
 mod aos;
 mod audit;

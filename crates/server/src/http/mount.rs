@@ -7,6 +7,8 @@ use actix_web::{
     web::{self, Data, ServiceConfig},
 };
 
+use super::a2a;
+use super::announcements;
 use super::aos;
 use super::conversation;
 use super::mqtt;
@@ -115,7 +117,17 @@ impl Mount<'_> {
             unoffered(),
         );
         self.at(config, protected_resource::MCP, vec![on(POST, mcp::message)]);
+        self.agent(config);
         self.formats(config);
+    }
+
+    /// The registry as an A2A agent.
+    fn agent(&self, config: &mut ServiceConfig) {
+        self.at(config, a2a::RPC, vec![on(POST, a2a::rpc)]);
+        self.at(config, a2a::SEND, vec![on(POST, a2a::send)]);
+        self.at(config, "/a2a/tasks", vec![read(a2a::tasks)]);
+        self.observed(config, a2a::OTHER, Resource::new(a2a::OTHERS).default_service(web::to(a2a::other)));
+        self.resource(config, "/a2a/tasks/{id}", "/a2a/tasks/{id:[^/]+}", vec![read(a2a::task)]);
     }
 
     /// Other formats, in and out, and tracked sources.
@@ -169,6 +181,10 @@ impl Mount<'_> {
         self.resource(config, "/mqtt", "/mqtt", vec![read(mqtt::connect)]);
         self.at(config, protected_resource::PATH, vec![read(protected_resource::metadata)]);
         self.at(config, protected_resource::OF_MCP, vec![read(protected_resource::metadata_of_mcp)]);
+        self.at(config, announcements::AGENT_CARD, vec![read(announcements::agent_card)]);
+        self.at(config, announcements::SERVER_CARD, vec![read(announcements::mcp_server_card)]);
+        self.at(config, announcements::OLD_SERVER_CARD, vec![read(announcements::mcp_server_card)]);
+        self.at(config, announcements::LLMS_TXT, vec![read(announcements::llms_txt)]);
         self.resource(config, "/.well-known/wot", "/.well-known/wot", vec![read(own_description::page)]);
         self.resource(config, "/openapi.json", "/openapi.json", vec![read(openapi::document)]);
         self.resource(config, "/docs", "/docs", vec![read(docs::redirect)]);
@@ -270,7 +286,10 @@ impl Mount<'_> {
                     | "/demo/agents/units"
                     | "/demo/agents/dice"
             );
-        let cors = (!origins.is_empty()).then(|| cors::middleware(origins));
+        let cors = match announcements::PATHS.contains(&path) {
+            true => Some(cors::for_all_to_read()),
+            false => (!origins.is_empty()).then(|| cors::middleware(origins)),
+        };
         (CompressIfAsked { is_offered: !is_live }, cors, Observe::new(self.context, path, !is_live))
     }
 }

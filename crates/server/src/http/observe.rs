@@ -31,7 +31,7 @@ use actix_web::{
 use futures_util::future::LocalBoxFuture;
 
 use super::{
-    access, audit,
+    a2a, access, audit,
     context::Context,
     cors, cross_site,
     metrics::RouteMetrics,
@@ -120,7 +120,7 @@ where
         Box::pin(async move {
             let response = match admit(&context, path, needs, &request).await {
                 Ok(()) => service.call(request).await?.map_into_boxed_body(),
-                Err(problem) => refuse(&context, request, &problem),
+                Err(problem) => refuse(&context, path, request, problem),
             };
             let (request, status) = (response.request().clone(), response.status());
             audit::note(&context, &request, path, status);
@@ -168,7 +168,8 @@ async fn admit(context: &Context, path: &str, needs: access::Needs, request: &Se
 }
 
 /// The response to a request that isn't let through, which pages of other origins may read where they may use the API.
-fn refuse(context: &Context, request: ServiceRequest, problem: &Problem) -> ServiceResponse {
+fn refuse(context: &Context, path: &str, request: ServiceRequest, problem: Problem) -> ServiceResponse {
+    let problem = if path.starts_with(a2a::REST) { a2a::with_status(problem) } else { problem };
     let mut response = problem.error_response();
     cors::allow_to_read(&context.options.cors_origins, request.headers(), response.headers_mut());
     request.into_response(response)

@@ -49,11 +49,11 @@ pub(super) async fn document(context: Data<Context>, request: HttpRequest) -> Re
 /// credentials, unless everybody has that role; and tokens are taken where there is an issuer.
 fn secured(context: &Context) -> crate::Result<Bytes> {
     let mut document: Value = serde_json::from_str(&DOCUMENT.text()?).unwrap_or_default();
-    let issuer = context.issuer().map(|issuer| issuer.issuer.trim_end_matches('/'));
-    if let (Some(issuer), Some(schemes)) = (issuer, document.pointer_mut("/components/securitySchemes")) {
+    let openid = context.openid_url();
+    if let (Some(url), Some(schemes)) = (&openid, document.pointer_mut("/components/securitySchemes")) {
         schemes[OIDC] = json!({
             "type": "openIdConnect",
-            "openIdConnectUrl": format!("{issuer}/.well-known/openid-configuration"),
+            "openIdConnectUrl": url,
             "description": "An access token of the issuer, sent like an API key.",
         });
     }
@@ -64,7 +64,7 @@ fn secured(context: &Context) -> crate::Result<Bytes> {
             if !(context.options.access.public_read && security.iter().any(is_public)) {
                 security.retain(|requirement| requirement != &json!({}));
             }
-            if issuer.is_some() && !security.is_empty() {
+            if openid.is_some() && !security.is_empty() {
                 security.push(json!({ OIDC: [] }));
             }
         }

@@ -1,8 +1,6 @@
 //! `/.well-known/wot`: the directory as a Thing (WoT Discovery, sections 6.1 and 7.3.2.1), whose properties,
 //! actions and events WoT consumers such as node-wot can use as they are.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use actix_web::{
     HttpRequest, HttpResponse,
     http::header::{ETAG, HeaderName, LINK, VARY},
@@ -13,7 +11,7 @@ use serde_json::{Value, json};
 use super::{
     address::base_url,
     body,
-    conditions::{Conditions, Verdict},
+    conditions::{Conditions, Verdict, tag_of},
     context::Context,
     negotiation::negotiate,
     parameters::Parameters,
@@ -39,9 +37,7 @@ pub(super) async fn page(context: Data<Context>, request: HttpRequest) -> Result
     let base = base_url(&request, &context.options, "/.well-known/wot");
     let id = format!("urn:agentdex:registry:{}", context.registry_id());
     let document = description(&base, &id, offers_sparql(&context), security(&context)).to_string();
-    let mut hasher = DefaultHasher::new();
-    document.hash(&mut hasher);
-    let tag = format!("{:016x}", hasher.finish());
+    let tag = tag_of(&document);
     let etag = (ETAG, format!("\"{tag}\""));
     match Conditions::of(&request).verdict(&tag) {
         Verdict::Proceed => {}

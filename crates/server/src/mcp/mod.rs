@@ -4,6 +4,7 @@
 //! takes requests and returns answers in types of its own, so that whatever serves HTTP can mount it. [`RegistryTools`] are the
 //! tools of a registry.
 
+mod card;
 mod foreign_text;
 mod handler;
 mod registry;
@@ -15,6 +16,7 @@ mod tools;
 
 pub use self::stdio::serve_stdio;
 pub(crate) use self::{
+    card::server_card,
     registry::RegistryTools,
     server::{Answer, Request, Server},
     size_limit::{LeftOut, MIN_BYTES, fit},

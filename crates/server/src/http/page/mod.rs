@@ -9,13 +9,14 @@ use actix_web::{
     http::{
         Method, StatusCode,
         header::{
-            ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue, LOCATION,
+            ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderName, HeaderValue, LINK, LOCATION,
             REFERRER_POLICY, VARY,
         },
     },
 };
 
 use super::{
+    announcements,
     conditions::{Conditions, Verdict},
     context::Context,
     gzipped::Gzipped,
@@ -55,6 +56,7 @@ pub(super) fn document(context: &Context, request: &HttpRequest) -> Result<HttpR
             .for_each(|policy| drop(headers.insert(CONTENT_SECURITY_POLICY, policy)));
     }
     headers.insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
+    headers.insert(LINK, HeaderValue::from_static(announcements::LINKS));
     Ok(response)
 }
 

@@ -1,6 +1,7 @@
 //! The schemas of bodies, for the OpenAPI document. These types describe; nothing is made of them.
 #![expect(dead_code, reason = "read by utoipa's derives alone")]
 
+mod a2a;
 mod constraints;
 mod conversions;
 mod document;
@@ -18,7 +19,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 pub use self::document::openapi;
-pub(super) use self::guardian::*;
+pub(super) use self::{a2a::*, guardian::*};
 use self::{constraints::Constraints, links::Links, security::Security};
 pub(super) use self::{formats::*, parameters::*, queries::*, refusals::*};
 use crate::td::Flag;
