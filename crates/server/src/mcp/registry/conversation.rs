@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Error,
-    consumer::{self, Message, Part, Settings},
+    consumer::{self, CREDENTIAL_VARIABLE, Message, Part, Settings},
 };
 
 #[derive(Deserialize)]
@@ -67,6 +67,13 @@ fn bounded(mut answer: Value, conversation: String) -> Value {
 
 /// The message of a failed call. The agent's own words have a member of their own.
 fn failed(error: consumer::Error) -> String {
-    json!({"error": "the agent couldn't be called, or didn't answer correctly", "reason": escape(error.to_string())})
-        .to_string()
+    let reason = match error {
+        // It names a variable, which only the operator of this server could set.
+        consumer::Error::Setting { setting, .. } if setting.starts_with(CREDENTIAL_VARIABLE) => {
+            "the agent requires credentials, and ask_agent sends none; ask another agent, or call this one directly"
+                .to_owned()
+        }
+        error => escape(error.to_string()),
+    };
+    json!({"error": "the agent couldn't be called, or didn't answer correctly", "reason": reason}).to_string()
 }
