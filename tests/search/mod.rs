@@ -7,6 +7,7 @@ mod index;
 mod language;
 mod multilingual;
 mod names;
+mod protocols;
 mod ranking;
 mod real;
 mod relevance;
