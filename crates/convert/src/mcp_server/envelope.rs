@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    authentication,
+    REGISTRY_METADATA, authentication,
     card_shapes::{ENDPOINTS, TYPE},
     headers::{HEADERS, REQUESTS, header_list, take_headers},
     input::text,
@@ -225,10 +225,17 @@ fn package(command: &str, server: &Object) -> Value {
     package
 }
 
-/// The status that a registry gives a server, unless it is active.
+/// Member of `_meta` with the metadata of the official registry, in responses of registries.
+pub(super) const OFFICIAL: &str = "io.modelcontextprotocol.registry/official";
+/// Statuses of inactive servers.
+pub(super) const WITHDRAWALS: [&str; 2] = ["deprecated", "deleted"];
+
+/// The status of a server in its registry, unless it is active. The status in this registry takes precedence.
 pub(super) fn status(server: &Object) -> Option<&str> {
-    let official =
-        server.get("_meta").and_then(|meta| meta.get("io.modelcontextprotocol.registry/official")?.as_object());
-    let status = official.and_then(|official| text(official, "status")).or(text(server, "status"));
-    status.filter(|status| ["deprecated", "deleted"].contains(status))
+    let stated = |name: &str| {
+        let block = server.get("_meta").and_then(|meta| meta.get(name)?.as_object());
+        block.and_then(|block| text(block, "status"))
+    };
+    let status = stated(REGISTRY_METADATA).or_else(|| stated(OFFICIAL)).or_else(|| text(server, "status"));
+    status.filter(|status| WITHDRAWALS.contains(status))
 }

@@ -27,13 +27,13 @@ use crate::{
 type Object = Map<String, Value>;
 
 /// The most characters of a description.
-const LONGEST_DESCRIPTION: usize = 100;
+pub(super) const LONGEST_DESCRIPTION: usize = 100;
 /// The most characters of a title, and of either half of a name that is made.
 pub(super) const LONGEST_TITLE: usize = 100;
 /// The most bytes of the URL of an icon.
-const LONGEST_ICON: usize = 255;
+pub(super) const LONGEST_ICON: usize = 255;
 /// The media types that an icon may have (schema of 2025-12-11).
-const ICON_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"];
+pub(super) const ICON_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"];
 /// The most remotes.
 const MOST_REMOTES: usize = 100;
 /// The deepest combination of security schemes whose headers are listed.
@@ -218,8 +218,8 @@ pub fn server_name(url: &str, title: &str) -> String {
     format!("{space}/{}", if own.is_empty() { "server" } else { &own })
 }
 
-/// True for a name as registries take it: a namespace and a name in it.
-fn is_name(name: &str) -> bool {
+/// True for a valid server name: a namespace in reverse-DNS form and a name in it, such as `com.example/weather`.
+pub fn is_name(name: &str) -> bool {
     let is_plain = |half: &str, more: &str| {
         !half.is_empty() && half.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
     };

@@ -19,6 +19,7 @@ use crate::{
 /// A server that is only run where it is installed has no forms.
 const SEARCH_TERMS: &[SearchTerm] = &[
     SearchTerm { path: &["mcp:name"], content: SearchContent::Protocol("mcp") },
+    SearchTerm { path: &["mcp:name"], content: SearchContent::Text },
     SearchTerm { path: &["mcp:packages"], content: SearchContent::Protocol("mcp") },
     SearchTerm { path: &["mcp:withdrawn"], content: SearchContent::Withdrawal },
 ];

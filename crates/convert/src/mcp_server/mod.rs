@@ -28,17 +28,21 @@ mod publisher_metadata;
 mod read;
 mod redaction;
 mod reference;
+mod registry_metadata;
 mod remote;
 mod run;
 mod schema;
+mod strict;
 mod terms;
 mod thing;
 mod tool;
 
 pub(super) use self::format::FORMAT;
 pub use self::{
-    export::{from_thing, server_name},
+    export::{from_thing, is_name, server_name},
     read::Server,
+    registry_metadata::{RegistryMetadata, registry_metadata_patch, with_registry_metadata},
+    thing::id_of,
 };
 
 /// Namespace of the prefix `mcp` in descriptions.
@@ -47,6 +51,9 @@ pub const MCP_NAMESPACE: &str = "urn:agentdex:mcp:";
 /// Member of publisher-provided metadata that contains the id of the Thing from which the document was created. Without
 /// it, importing the document would create another Thing. It is ignored in fetched documents.
 pub const THING_ID: &str = "urn:agentdex:mcp:thing";
+
+/// Member of `_meta` with the metadata of an agentdex registry: status, message, and times.
+pub const REGISTRY_METADATA: &str = "agentdex/registry";
 
 /// Options for converting a document to a Thing.
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,7 @@ use super::THING_ID;
 type Object = Map<String, Value>;
 
 /// The member of `_meta` that publishers put their own data in.
-const PUBLISHER: &str = "io.modelcontextprotocol.registry/publisher-provided";
+pub(super) const PUBLISHER: &str = "io.modelcontextprotocol.registry/publisher-provided";
 
 /// Adds a member to what the publisher says.
 pub(super) fn note(server: &mut Object, name: &str, value: Value) {

@@ -1,10 +1,10 @@
 //! `Server`: a parsed description of an MCP server, with the members of the schema of 2025-12-11.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Map, Value, map::Entry, value::RawValue};
 
 use super::{
-    DocumentKind,
+    DocumentKind, REGISTRY_METADATA,
     card_shapes::{CardReader, respell_transports},
     envelope,
     input::{self, objects},
@@ -144,7 +144,11 @@ fn unwrap(members: &mut Object, answer: &[u8]) -> Vec<u8> {
         && let Value::Object(own) = members.entry("_meta").or_insert_with(|| Object::new().into())
     {
         for (name, value) in answered {
-            own.entry(name).or_insert(value);
+            match own.entry(name) {
+                // Authors of documents don't write the metadata of this registry.
+                Entry::Occupied(mut own) if own.key() == REGISTRY_METADATA => drop(own.insert(value)),
+                own => drop(own.or_insert(value)),
+            }
         }
     }
     match serde_json::from_slice::<Answer<'_>>(answer) {
@@ -206,7 +210,7 @@ fn read_older_members(members: &mut Object, findings: &mut Findings) {
     }
 }
 
-fn is_range(version: &str) -> bool {
+pub(super) fn is_range(version: &str) -> bool {
     version == "latest" || version.starts_with(['^', '~', '>', '<', '=']) || version.contains(['*', '|'])
 }
 

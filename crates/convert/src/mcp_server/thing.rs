@@ -30,8 +30,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 /// Members that have a place in a Thing Description.
 const PLACED: [&str; 6] = ["title", "description", "version", "websiteUrl", "packages", "icons"];
 
-/// The id that a server of this name has.
-pub(super) fn id_of(name: &str) -> String {
+/// Returns the id of the Thing of a server with this name, unless the import of the server names another id.
+pub fn id_of(name: &str) -> String {
     format!("{MCP_NAMESPACE}{}", utf8_percent_encode(name, RESERVED))
 }
 
