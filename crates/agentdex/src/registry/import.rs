@@ -75,6 +75,8 @@ pub struct Import {
     actor: Option<String>,
     access: AccessRequest,
     verification: Option<Verification>,
+    /// Precondition on the version of the document.
+    expected: Option<Precondition>,
 }
 
 impl Import {
@@ -89,6 +91,7 @@ impl Import {
             actor: None,
             access: AccessRequest::default(),
             verification: None,
+            expected: None,
         }
     }
 
@@ -147,6 +150,36 @@ impl Import {
     /// Sets the access of the Things.
     pub fn with_access(mut self, access: AccessRequest) -> Import {
         self.access = access;
+        self
+    }
+
+    /// Sets a precondition on the version of the document. If it doesn't hold, nothing is imported
+    /// ([`Error::PreconditionFailed`]). With [`Precondition::Absent`], an import adds a version, and never replaces it.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let registry = agentdex::Registry::open(directory.path())?;
+    /// use agentdex::{
+    ///     Error, Precondition,
+    ///     convert::{Format, ImportOptions, Input},
+    ///     registry::Import,
+    /// };
+    ///
+    /// let of = |version: &str| -> agentdex::Result<Import> {
+    ///     let server = format!(r#"{{"name": "com.example/clock", "description": "Clock", "version": "{version}",
+    ///         "remotes": [{{"type": "streamable-http", "url": "https://clock.example/mcp"}}]}}"#);
+    ///     let import = Format::McpServer.import().expect("it is converted");
+    ///     let conversion = import.to_things(&Input::json(server.as_bytes()), &ImportOptions::default())?;
+    ///     Ok(Import::new(conversion).when_version(Precondition::Absent))
+    /// };
+    /// registry.import_blocking(of("1.0.0")?)?;
+    /// registry.import_blocking(of("1.1.0")?)?;
+    /// assert!(matches!(registry.import_blocking(of("1.1.0")?), Err(Error::PreconditionFailed { .. })));
+    /// assert_eq!(registry.versions("urn:agentdex:mcp:com.example/clock")?.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn when_version(mut self, expected: Precondition) -> Import {
+        self.expected = Some(expected);
         self
     }
 
@@ -219,7 +252,8 @@ impl Registry {
     /// it; [`Error::InvalidSource`] if two of the Things have the same id; otherwise those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
         for _ in 0..RETURN_ATTEMPTS {
-            let may_be_returned = !import.replace && import.if_exists != IfExists::Refuse;
+            let is_conditional = import.if_exists == IfExists::Refuse || import.expected.is_some();
+            let may_be_returned = !import.replace && !is_conditional;
             let returned = may_be_returned.then(|| self.returned(&import.conversion)).transpose()?.flatten();
             let Some(returned) = returned else { break };
             match self.write_returned(&import, returned).await {
@@ -228,7 +262,24 @@ impl Registry {
                 outcome => return outcome,
             }
         }
-        let imported = self.import_with_metadata(import, |_| Ok(None)).await?;
+        self.import_and_reschedule(import, |_| Ok(None)).await
+    }
+
+    /// Like [`Registry::import`], but imports an unchanged document as well, and keeps tracking its source. For changes of the
+    /// registry's metadata about a document.
+    ///
+    /// # Errors
+    /// Same as [`Registry::import`].
+    pub(super) async fn import_again(&self, import: Import) -> Result<Imported> {
+        self.import_and_reschedule(import, |id| self.0.store.metadata(id)).await
+    }
+
+    async fn import_and_reschedule(
+        &self,
+        import: Import,
+        note: impl FnOnce(&str) -> Result<Option<Vec<u8>>>,
+    ) -> Result<Imported> {
+        let imported = self.import_with_metadata(import, note).await?;
         for thing in imported.things.iter().filter(|_| self.0.has_tracked_sources.load(Ordering::Relaxed)) {
             self.0.network.reschedule(&self.0.store, &thing.id).await;
         }
@@ -278,13 +329,14 @@ impl Registry {
             dry_run,
             actor,
             access,
+            expected,
             ..
         } = import;
         refuse_repeated_ids(&things)?;
         let claims = leave_out_own_members(&mut things)?;
         self.add_signature(&mut things, verification.as_ref())?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
-        let mut declared = Declared::of(&things, replace)?.only_lossless(!replace);
+        let mut declared = Declared::of(&things, replace)?.only_lossless(!replace).expecting(expected);
         for (thing, claim) in things.into_iter().zip(claims) {
             let Prepared { mut write, mut warnings, .. } =
                 self.prepare_import(thing, &options, if_exists, ttl, None, declared.next(if_exists))?;
@@ -416,6 +468,8 @@ pub(super) struct Declared {
     parts: Vec<String>,
     /// True to refuse a document in another format that would drop content of its Thing.
     only_lossless: bool,
+    /// Precondition on the version of the document.
+    expected: Option<Precondition>,
     /// Number of declarations already taken.
     taken: usize,
 }
@@ -430,11 +484,15 @@ impl Declared {
             thing.description.value().get("version")?.get("instance")?.as_str().map(str::to_owned)
         };
         let version = things.first().and_then(instance).filter(|_| !is_sole);
-        Ok(Declared { document, version, is_sole, parts, only_lossless: true, taken: 0 })
+        Ok(Declared { document, version, is_sole, parts, only_lossless: true, expected: None, taken: 0 })
     }
 
     fn only_lossless(self, only_lossless: bool) -> Declared {
         Declared { only_lossless, ..self }
+    }
+
+    fn expecting(self, expected: Option<Precondition>) -> Declared {
+        Declared { expected, ..self }
     }
 
     /// Returns the next declaration.
@@ -446,7 +504,7 @@ impl Declared {
         }
         Declares::Itself(OwnDeclaration {
             version,
-            expected: None,
+            expected: self.expected,
             is_sole: self.is_sole,
             only_related: if_exists == IfExists::ReplaceRelated,
             only_lossless: self.only_lossless,

@@ -59,6 +59,7 @@ mod returned;
 mod salvage;
 mod saved_queries;
 mod searches;
+mod server_metadata;
 mod sight;
 #[cfg(feature = "sparql")]
 mod sparql;
