@@ -98,8 +98,17 @@ const METHODS: &[(&str, &str)] = &[
     ("post /things/{id}/refresh", "refresh"),
     ("post /validate", "validate"),
 ];
-/// Returns the answer for query languages that the registry doesn't have.
-const WITHOUT: &[&str] = &["get /search/{language}", "post /search/{language}"];
+/// Query languages that the registry doesn't have, and the API of MCP registries, which has clients of its own.
+const WITHOUT: &[&str] = &[
+    "get /search/{language}",
+    "post /search/{language}",
+    "get /v0.1/servers",
+    "get /v0.1/servers/{serverName}/versions",
+    "get /v0.1/servers/{serverName}/versions/{version}",
+    "post /v0.1/publish",
+    "patch /v0.1/servers/{serverName}/versions/{version}/status",
+    "patch /v0.1/servers/{serverName}/status",
+];
 
 #[test]
 fn every_route_has_a_method() {

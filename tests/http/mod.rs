@@ -28,6 +28,7 @@ mod jsonpath;
 mod list;
 mod lossy_imports;
 mod mcp;
+mod mcp_registry;
 mod mcp_servers;
 mod namespaces;
 mod node_wot;

@@ -3,7 +3,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agentdex::access::{NewKey, Role, Rules};
+use agentdex::{
+    Timestamp,
+    access::{NewKey, Role, Rules},
+    registry::ClaimedNamespace,
+};
 use agentdex_server::http;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -57,7 +61,7 @@ const RULES: [Rules; 6] = [
 
 /// The operations that only the owner of what they are about may use, and admins; and what others get, to whom a namespace
 /// that they are no member of isn't there.
-const OWNED: [(&str, &str, u16); 9] = [
+const OWNED: [(&str, &str, u16); 11] = [
     ("PUT", "/things/{id}", 403),
     ("PATCH", "/things/{id}", 403),
     ("DELETE", "/things/{id}", 403),
@@ -67,6 +71,8 @@ const OWNED: [(&str, &str, u16); 9] = [
     ("PUT", "/namespaces/{name}", 403),
     ("DELETE", "/namespaces/{name}", 404),
     ("DELETE", "/queries/{name}", 403),
+    ("PATCH", "/v0.1/servers/{serverName}/versions/{version}/status", 403),
+    ("PATCH", "/v0.1/servers/{serverName}/status", 403),
 ];
 
 /// What those get who may: 200 unless it is here. Nothing of this server has tokens, SPARQL, or conversations.
@@ -170,6 +176,12 @@ fn documents() -> [(&'static str, Value); 3] {
     ]
 }
 
+/// The `server.json` of an MCP server.
+fn server(name: &str) -> Value {
+    json!({"name": format!("com.example/{name}"), "description": "Made for a request", "version": "1.0.0",
+        "remotes": [{"type": "streamable-http", "url": format!("https://{name}.example/mcp")}]})
+}
+
 impl Doors {
     fn open() -> Doors {
         let options = |access| http::Options { access, ..Default::default() };
@@ -187,6 +199,15 @@ impl Doors {
         doors.setup("PUT", "/queries/known?visibility=public", JSON, json!({"q": "weather"}).to_string());
         doors.setup("PUT", "/things/urn:roles:known", TD, thing("urn:roles:known"));
         doors.import("urn:roles:tracked");
+        // Both may publish servers in it.
+        let namespace = ClaimedNamespace {
+            name: "example.com".parse().unwrap(),
+            owner: "us".parse().unwrap(),
+            members: ["others".parse().unwrap()].into(),
+            created: Timestamp::now(),
+            proof: None,
+        };
+        doors.registry.registry().namespaces().put(namespace).unwrap();
         for (format, document) in documents() {
             doors.setup("POST", &format!("/import/{format}?id=urn:roles:{format}"), JSON, document.to_string());
         }
@@ -294,6 +315,15 @@ impl Doors {
                 let td = serde_json::from_str::<Value>(&thing(&id)).unwrap();
                 let record = json!({"td": td, "created": "2026-01-01T00:00:00Z"});
                 (path.to_owned(), "application/x-ndjson", format!("{record}\n"))
+            }
+            ("POST", "/v0.1/publish") => body(server(&name)),
+            ("GET", path) if path.starts_with("/v0.1/servers/") => {
+                none(path.replace("{serverName}", "agentdex%2Furn__roles__mcp-server").replace("{version}", "latest"))
+            }
+            ("PATCH", path) if path.starts_with("/v0.1/servers/") => {
+                self.setup("POST", "/v0.1/publish", JSON, server(&name).to_string());
+                let path = path.replace("{serverName}", &format!("com.example%2F{name}")).replace("{version}", "1.0.0");
+                (path, JSON, json!({"status": "deprecated"}).to_string())
             }
             ("POST", "/mcp") => body(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                 "params": {"name": "search_agents", "arguments": {"query": "weather"}}})),

@@ -126,7 +126,10 @@ fn thing(id: &str, word: &str) -> Value {
         "securityDefinitions": {"none": {"scheme": "nosec"}}, "security": "none",
         "actions": {"ask": {
             "title": format!("Ask {word}"), "input": data("stripes"), "output": data("zoo"),
-            "forms": [{"href": format!("https://agents.example/{word}"), "op": "invokeaction"}],
+            "forms": [
+                {"href": format!("https://agents.example/{word}"), "op": "invokeaction"},
+                {"href": format!("https://agents.example/{word}/mcp"), "op": "invokeaction", "subprotocol": "mcp"},
+            ],
         }},
     })
 }
@@ -242,6 +245,21 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         ("GET", "/a2a/tasks") => get(&["/a2a/tasks?A2A-Version=1.0&includeArtifacts=true"]),
         // The ids of tasks are random: the tests of the agent read them as others.
         ("GET", "/a2a/tasks/{id}") => Vec::new(),
+        ("GET", "/v0.1/servers") => get(&[
+            "/v0.1/servers",
+            "/v0.1/servers?limit=1",
+            "/v0/servers?version=latest&limit=100",
+            "/v0.1/servers?search=zebraprivate",
+            "/v0.1/servers?search=zebra&version=latest&limit=1",
+            "/v0.1/servers?updated_since=2026-01-01T00:00:00Z",
+            "/v0.1/servers?version=0.0.0&include_deleted=true",
+        ]),
+        ("GET", "/v0.1/servers/{serverName}/versions") => [PRIVATE_ID, SHARED_ID]
+            .map(|id| (format!("/v0.1/servers/agentdex%2F{}/versions", id.replace(':', "__")), None))
+            .to_vec(),
+        ("GET", "/v0.1/servers/{serverName}/versions/{version}") => [PRIVATE_ID, SHARED_ID]
+            .map(|id| (format!("/v0.1/servers/agentdex/{}/versions/latest", id.replace(':', "__")), None))
+            .to_vec(),
         ("GET", "/search/jsonpath") => get(&[
             "/search/jsonpath?query=%24%5B%2A%5D.title",
             "/search/jsonpath?query=%24%5B%3F%40.id%3D%3D%27urn%3Aexample%3Aone%27%5D",
@@ -276,6 +294,7 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         // What changes something: see the test of owners.
         ("PUT" | "PATCH" | "DELETE", _) | ("POST", "/things" | "/things/batch" | "/things/{id}/refresh") => Vec::new(),
         ("POST", path) if path.starts_with("/import") => Vec::new(),
+        ("POST", "/v0.1/publish") => Vec::new(),
         _ => return None,
     })
 }
@@ -341,6 +360,9 @@ fn no_operation_shows_what_its_caller_may_not_see() {
         "/mcp",
         "/a2a",
         "/a2a/message:send",
+        "/v0.1/servers",
+        "/v0.1/servers/{serverName}/versions",
+        "/v0.1/servers/{serverName}/versions/{version}",
     ] {
         for word in [PRIVATE, SHARED] {
             assert!(shown_to_owner.contains(&(path.to_owned(), word)), "{path} doesn't show {word} to its owner");

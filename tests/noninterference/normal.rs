@@ -53,6 +53,7 @@ impl Normal {
             _ if path.starts_with("/search") || path.starts_with("/things?") => ranked(&text),
             "/mcp" => ranked(&result(&text)),
             _ if path.starts_with("/a2a") => ranked(&without_tokens(&text)),
+            _ if path.starts_with("/v0.1/servers?") => ranked(&page(&text)),
             _ => text,
         };
         format!("{} {}\n{body}", answer.status, self.text(&headers.join(", ")))
@@ -168,6 +169,14 @@ fn without_tokens(text: &str) -> String {
     }
     replace(&mut answer);
     answer.to_string()
+}
+
+/// A page of MCP servers without the cursor of the next one, whose check is the server's own.
+fn page(text: &str) -> String {
+    let Ok(mut page) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
+    let cursor = page["metadata"].get_mut("nextCursor");
+    cursor.into_iter().for_each(|cursor| *cursor = "TOKEN".into());
+    page.to_string()
 }
 
 /// What was found, without scores and in an order that doesn't follow from them.

@@ -205,6 +205,7 @@ pub fn read_all(world: &World, strangers: &[Who], transcript: &mut Transcript) -
             asking.get(who, &format!("/imports?id={id}"));
             asking.get(who, &format!("/aos/decisions?agent={id}"));
         }
+        ask_for_servers(&mut asking, who);
         ask_for_words(&mut asking, who);
         ask_structures(&mut asking, who);
         call_tools(&mut asking, who);
@@ -224,6 +225,31 @@ fn encoded(text: &str) -> String {
         byte => format!("%{byte:02X}"),
     };
     text.bytes().map(byte).collect()
+}
+
+/// The name of a Thing among the MCP servers.
+fn server_name(id: &str) -> String {
+    format!("agentdex%2F{}", id.replace(':', "__"))
+}
+
+fn ask_for_servers(asking: &mut Asking<'_>, who: Who) {
+    for parameters in [
+        "limit=100",
+        "limit=3",
+        "version=latest&limit=100",
+        "version=1.0.0",
+        "updated_since=2020-01-01T00:00:00Z&limit=7",
+    ] {
+        asking.get(who, &format!("/v0.1/servers?{parameters}"));
+    }
+    for word in WORDS {
+        asking.get(who, &format!("/v0.1/servers?search={}&limit=100", encoded(word)));
+    }
+    for id in HIDDEN.iter().chain(&OTHERS) {
+        for version in ["", "/latest", "/1.0.0", "/0.0.0?include_deleted=true"] {
+            asking.get(who, &format!("/v0.1/servers/{}/versions{version}", server_name(id)));
+        }
+    }
 }
 
 fn ask_for_words(asking: &mut Asking<'_>, who: Who) {
@@ -406,6 +432,19 @@ fn import(asking: &mut Asking<'_>, who: Who) {
             asking.json(who, "POST", &format!("/import/a2a?id={id}{parameters}"), &card(content));
         }
         asking.json(who, "POST", &format!("/import/agent-spec?nested=true{parameters}"), &swarm(content, other));
+    }
+    for name in ["com.example/tides", "agentdex/urn__hid__private"] {
+        let server = json!({"name": name, "description": "High and low water", "version": "1.0.0",
+            "remotes": [{"type": "streamable-http", "url": "https://tides.example/mcp"}]});
+        asking.json(who, "POST", "/v0.1/publish", &server);
+    }
+    for (id, update) in ["urn:hid:private", "urn:hid:card", "urn:open:weather", "urn:not:there"]
+        .into_iter()
+        .flat_map(|id| ["deprecated", "active"].map(|status| (id, json!({"status": status}))))
+    {
+        let server = format!("/v0.1/servers/{}", server_name(id));
+        asking.json(who, "PATCH", &format!("{server}/status"), &update);
+        asking.json(who, "PATCH", &format!("{server}/versions/1.0.0/status"), &update);
     }
     let file = json!({"id": "urn:hid:vault", "supportedTenants": ["de"], "supportedChannels": ["web"],
         "capabilities": [{"id": "view", "name": "merger-desks", "version": "1.0.0", "description": "x"}]});

@@ -79,7 +79,8 @@ pub fn described(id: &str, (text, key): Content) -> Value {
     td["tags"] = json!([key]);
     td["@type"] = json!(["lmos:Agent", format!("https://types.example/{key}")]);
     td["actions"] = json!({key: {"title": text, "input": data, "output": data, "forms": [
-        {"href": format!("https://agents.example/{key}"), "op": "invokeaction"}]}});
+        {"href": format!("https://agents.example/{key}"), "op": "invokeaction"},
+        {"href": format!("https://agents.example/{key}/mcp"), "op": "invokeaction", "subprotocol": "mcp"}]}});
     td
 }
 

@@ -77,7 +77,7 @@ impl Gathered {
 }
 
 /// What can be asked without an id, each with the way that it is.
-const PATHS: [(&str, &str); 15] = [
+const PATHS: [(&str, &str); 18] = [
     ("lists", "/things"),
     ("lists", "/things?format=collection&limit=3"),
     ("lists", "/things?view=summary&sort_by=title&limit=50"),
@@ -87,6 +87,9 @@ const PATHS: [(&str, &str); 15] = [
     ("search", "/things?q=blue+red&limit=50"),
     ("search", "/search/jsonpath?query=%24%5B%2A%5D"),
     ("search", "/search/sparql?query=SELECT%20%2A%20%7B%3Fs%20%3Fp%20%3Fo%7D&consistent=true"),
+    ("lists", "/v0.1/servers?version=latest&limit=100"),
+    ("search", "/v0.1/servers?search=blue+red&version=latest&limit=100"),
+    ("versions", "/v0.1/servers?limit=100"),
     ("changes", "/changes?since=0&limit=1000"),
     ("others", "/metrics"),
     ("others", "/"),

@@ -623,7 +623,8 @@ fn thing(id: &str, text: u32, is_blue: bool) -> Value {
     let (body, key) = (format!("zqt{text:05}"), format!("zqk{text:05}"));
     let mut td = agent(id, &format!("{body} {}", if is_blue { "blue" } else { "red" }), &key);
     td["title"] = json!(format!("Agent {body}"));
-    td["actions"] = json!({"ask": {"title": body, "forms": [{"href": format!("https://a.example/{body}")}]}});
+    td["actions"] = json!({"ask": {"title": body, "forms": [{"href": format!("https://a.example/{body}")},
+        {"href": format!("https://a.example/{body}/mcp"), "subprotocol": "mcp"}]}});
     td
 }
 

@@ -10,6 +10,7 @@
 //! - [`Imported`], [`Converted`], [`TrackedSource`], [`FullRecord`]: documents of other formats, records;
 //! - [`Turn`], [`Answered`], [`TurnEvent`], [`SacpReading`]: conversations; [`PropertyValue`], [`AgentEvent`]: properties and events of agents;
 //! - [`About`], [`Ready`], [`ClockAccepted`], [`ProtectedResource`]: the registry itself; [`Problem`]: failures;
+//! - [`mcp_registry`]: the API of MCP registries;
 //! - [`access`]: roles, API keys, owners and visibility;
 //! - [`guardian`]: decisions about the steps of agents, and their trail;
 //! - [`AuditEntry`]: the audit trail.
@@ -29,6 +30,7 @@ mod filters;
 pub mod guardian;
 mod listing;
 mod match_kind;
+pub mod mcp_registry;
 mod namespace;
 mod position;
 mod problem;

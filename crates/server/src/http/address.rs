@@ -68,7 +68,7 @@ fn path_of(url: &str) -> &str {
     after_scheme.find('/').and_then(|slash| after_scheme.get(slash..)).unwrap_or_default().trim_end_matches('/')
 }
 
-/// Returns the part of a request's path after `/things` or `/imports`: empty, or a slash and what it addresses.
+/// Returns the part of a request's path after `/things`, `/imports`, or `/servers`: empty, or a slash and what it addresses.
 pub(super) fn path_below(request: &HttpRequest) -> &str {
     request.match_info().unprocessed()
 }
@@ -146,7 +146,8 @@ fn id_of(request: &HttpRequest, options: &Options, below: &str) -> Result<String
     }
 }
 
-fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
+/// Decodes a percent-encoded part of a path.
+pub(super) fn decode(text: &str) -> Result<Cow<'_, str>, Error> {
     percent_decode_str(text).decode_utf8().map_err(|_| not_utf8(text))
 }
 

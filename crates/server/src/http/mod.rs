@@ -56,6 +56,7 @@ mod lines;
 mod listening;
 mod listing;
 mod mcp;
+mod mcp_registry;
 mod metrics;
 mod mount;
 mod mqtt;

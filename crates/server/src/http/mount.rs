@@ -20,7 +20,7 @@ use super::{
     context::Context,
     convert, cors, demo, docs, events, exposition,
     formats::{EXPORTS, IMPORTS},
-    guide, health, history, home, import, imports, jsonpath, keys, mcp, namespaces,
+    guide, health, history, home, import, imports, jsonpath, keys, mcp, mcp_registry, namespaces,
     observe::Observe,
     openapi, own_description, page,
     problem::Problem,
@@ -63,6 +63,22 @@ where
         let answer = match allowed.split(", ").any(|allowed| allowed == method) {
             true => Ok(handler(context, request)),
             false => Err(Problem::method_not_allowed(method, allowed)),
+        };
+        async move { answer?.await }
+    })
+}
+
+/// Answers PATCH, where no [`Resource`] refuses all other methods.
+fn only_patch<F, Answer>(handler: F) -> Route
+where
+    F: Fn(Data<Context>, HttpRequest, web::Payload) -> Answer + Clone + 'static,
+    Answer: Future<Output = Result<HttpResponse, Problem>> + 'static,
+{
+    web::to(move |context: Data<Context>, request: HttpRequest, payload: web::Payload| {
+        let method = request.method().as_str();
+        let answer = match method {
+            "PATCH" => Ok(handler(context, request, payload)),
+            _ => Err(Problem::method_not_allowed(method, "PATCH")),
         };
         async move { answer?.await }
     })
@@ -119,6 +135,26 @@ impl Mount<'_> {
         self.at(config, protected_resource::MCP, vec![on(POST, mcp::message)]);
         self.agent(config);
         self.formats(config);
+        self.mcp_registry(config);
+    }
+
+    /// Registers the API of MCP registries, and its alias.
+    fn mcp_registry(&self, config: &mut ServiceConfig) {
+        for prefix in mcp_registry::PREFIXES {
+            let servers = format!("{prefix}/servers");
+            self.resource(config, mcp_registry::SERVERS, &servers, vec![read(mcp_registry::list::servers)]);
+            let publish = vec![on(POST, mcp_registry::publish::server)];
+            self.resource(config, mcp_registry::PUBLISH, &format!("{prefix}/publish"), publish);
+            for route in mcp_registry::Route::ALL {
+                let handler = match route {
+                    mcp_registry::Route::Versions => alone("GET, HEAD", mcp_registry::read::versions),
+                    mcp_registry::Route::Version => alone("GET, HEAD", mcp_registry::read::version),
+                    mcp_registry::Route::VersionStatus => only_patch(mcp_registry::status::of_version),
+                    mcp_registry::Route::Status => only_patch(mcp_registry::status::of_all_versions),
+                };
+                self.below(config, &servers, route.template(), move |path| route.is_at(path), handler);
+            }
+        }
     }
 
     /// The registry as an A2A agent.
@@ -286,7 +322,7 @@ impl Mount<'_> {
                     | "/demo/agents/units"
                     | "/demo/agents/dice"
             );
-        let cors = match announcements::PATHS.contains(&path) {
+        let cors = match announcements::PATHS.contains(&path) || mcp_registry::is_open_to_pages(path) {
             true => Some(cors::for_all_to_read()),
             false => (!origins.is_empty()).then(|| cors::middleware(origins)),
         };

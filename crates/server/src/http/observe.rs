@@ -33,7 +33,7 @@ use futures_util::future::LocalBoxFuture;
 use super::{
     a2a, access, audit,
     context::Context,
-    cors, cross_site,
+    cors, cross_site, mcp_registry,
     metrics::RouteMetrics,
     problem::{PROBLEM_JSON, Problem},
     protected_resource::MCP,
@@ -125,7 +125,7 @@ where
             let (request, status) = (response.request().clone(), response.status());
             audit::note(&context, &request, path, status);
             let exchange = Exchange { route, request, status, request_id: request_id.clone(), started };
-            let mut response = exchange.observe(response);
+            let mut response = mcp_registry::complete(path, exchange.observe(response));
             let headers = response.headers_mut();
             headers.insert(REQUEST_ID, request_id);
             headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -59,6 +59,13 @@ impl Parameters {
         Parameters::parse(request, &all)
     }
 
+    /// Reads the known parameters of a request, and ignores others. For protocols with clients of later revisions.
+    pub(super) fn parse_known(request: &HttpRequest, known: &[&str]) -> Result<Parameters, Problem> {
+        let is_known = |pair: &&str| known.contains(&pair.split('=').next().unwrap_or_default());
+        let pairs: Vec<&str> = request.query_string().split('&').filter(is_known).collect();
+        Parameters::parse_query(&pairs.join("&"), known)
+    }
+
     /// Reads a query that has these parameters.
     pub(super) fn parse_query(query: &str, known: &[&str]) -> Result<Parameters, Problem> {
         let mut pairs: Vec<(String, String)> = Vec::new();
@@ -123,7 +130,7 @@ impl Parameters {
     }
 
     /// A moment, as an RFC 3339 date-time or the date of its day in UTC.
-    fn moment(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
+    pub(super) fn moment(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
         let Some(text) = self.text(name) else { return Ok(None) };
         // The sign of an offset, which forms read as a space.
         let signed = text.replace(' ', "+");

@@ -75,8 +75,13 @@ impl Selection {
     pub(super) fn of(parameters: &Parameters, registry: &Registry) -> Result<Selection, Problem> {
         let limit = parameters.number("limit", 1)?.map(|limit| usize::try_from(limit).unwrap_or(MAX_LIMIT));
         let offset = parameters.number("offset", 0)?.map(|offset| usize::try_from(offset).unwrap_or(usize::MAX));
-        let after =
-            parameters.text("after").map(|token| page_token::decode(registry.registry_id(), token)).transpose()?;
+        let decode = |token| {
+            page_token::decode(registry.registry_id(), token).ok_or_else(|| {
+                let detail = "`after` is not a page token of this registry; follow the `next` links of `GET /things`";
+                Problem::invalid_parameter("after", detail)
+            })
+        };
+        let after = parameters.text("after").map(decode).transpose()?;
         if offset.is_some_and(|offset| offset > MAX_DEPTH) {
             let problem = Problem::from(Error::LimitExceeded { what: "offset", maximum: MAX_DEPTH as u64 });
             let detail = format!(

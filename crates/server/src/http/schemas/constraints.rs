@@ -86,6 +86,7 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         }
         (_, ParameterIn::Path | ParameterIn::Header | ParameterIn::Cookie) => return None,
         ("limit", _) if path == "/search" => whole_number(0),
+        ("limit", _) if path == "/v0.1/servers" => number_between(1, 100),
         ("limit" | "ttl", _) => whole_number(1),
         // With a `limit` of 1 or more it is at most 10,000.
         ("offset", _) if path == "/search" => number_between(0, 9_999),
@@ -102,7 +103,7 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("profile", _) => one_of(&["spec", "sdk"]),
         ("if_exists", _) if path == "/things/{id}" => one_of(&["related", "replace"]),
         ("if_exists", _) => one_of(&["related", "replace", "refuse"]),
-        ("version", _) if path == "/things/{id}" => matching(VERSION),
+        ("version", _) if matches!(path, "/things/{id}" | "/v0.1/servers") => matching(VERSION),
         ("version", _) => one_of(exported_versions(path)?),
         ("status", _) if path == "/imports" => {
             list(one_of(&agentdex_api::SourceStatus::ALL.map(agentdex_api::SourceStatus::name)))

@@ -6,8 +6,8 @@ use super::{
     super::{
         a2a, agent_events, agent_property, announcements, aos, audit, backup, batch, changes, clock, compatible,
         compose, conversation, convert, events, exposition, health, history, home, imports, jsonpath, keys, mcp,
-        namespaces, own_description, protected_resource, queries, query_languages, records, sacp, search, sparql,
-        thing, thing_access, things, validate, versions,
+        mcp_registry, namespaces, own_description, protected_resource, queries, query_languages, records, sacp, search,
+        sparql, thing, thing_access, things, validate, versions,
     },
     Constraints, Links, Security, conversions,
 };
@@ -28,6 +28,7 @@ use super::{
         a2a::rpc, a2a::send, a2a::tasks, a2a::task, announcements::agent_card, announcements::mcp_server_card, announcements::llms_txt,
         super::super::openapi::document, conversation::ask, agent_property::read, agent_property::write, agent_events::subscribe, aos::answer, aos::sessions, aos::session, aos::decisions, aos::events,
         sacp::instructions, sacp::check,
+        mcp_registry::list::servers, mcp_registry::read::versions, mcp_registry::read::version, mcp_registry::publish::server, mcp_registry::status::of_version, mcp_registry::status::of_all_versions,
     ),
     components(schemas(agentdex_api::Mode, super::DocumentUrl, agentdex_api::Imported, agentdex_api::ExportedDocument, super::ImportParts)),
     tags(

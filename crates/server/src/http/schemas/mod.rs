@@ -114,6 +114,27 @@ pub(super) struct JsonRpcAnswer {
     error: Option<serde_json::Map<String, Value>>,
 }
 
+/// `server.json` of an MCP server, in the schema of 2025-12-11.
+#[derive(ToSchema)]
+#[schema(example = json!({
+    "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+    "name": "com.example/weather",
+    "description": "Weather by place",
+    "version": "1.0.0",
+    "remotes": [{"type": "streamable-http", "url": "https://weather.example/mcp"}],
+}))]
+pub(super) struct McpServerDocument {
+    #[schema(min_length = 3, max_length = 200, pattern = "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$")]
+    name: String,
+    #[schema(min_length = 1, max_length = 100)]
+    description: String,
+    /// A single version, as opposed to a range.
+    #[schema(min_length = 1, max_length = 255)]
+    version: String,
+    #[schema(min_length = 1, max_length = 100)]
+    title: Option<String>,
+}
+
 /// A merge patch (RFC 7396). `{}` changes nothing and renews the expiry.
 #[derive(ToSchema)]
 pub(super) struct MergePatch {}
