@@ -9,19 +9,18 @@ use sled::IVec;
 use super::{
     audit,
     declaration::Declarer,
+    effects::Effects,
     expiry::extended,
     gaps::Gaps,
     layout,
-    namespaces::NamespaceRecord,
-    overlay::{Overlay, Sealed},
-    recent::RecentEntry,
+    overlay::{Overlay, Pairs, Sealed},
     sum::Digest,
     value::{self, Body, ChangeEntry, State, StoredRecord},
     write::{Applied, Author, Declares, Expiry, Operation, Original, Outcome, Patch, Remark, Transaction, Write},
 };
 use crate::{
     Error, Result,
-    access::{Access, NamespaceNumber},
+    access::Access,
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     td::merge_patch,
 };
@@ -50,17 +49,7 @@ pub(super) struct Applier<'a> {
     gaps: Gaps,
     pub(super) moment: Moment,
     pub(super) state: State,
-    pub(super) entries: Vec<RecentEntry>,
-    /// Added and removed expiries.
-    moved: Vec<(IVec, bool)>,
-    /// Access to Things that are or were restricted.
-    restricted: Vec<(String, Access)>,
-    /// Changed namespaces.
-    pub(super) namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
-    /// True if somebody sees less afterwards.
-    pub(super) narrows: bool,
-    /// The end of the audit trail.
-    pub(super) audited: audit::End,
+    pub(super) effects: Effects,
     /// The remarks on the command.
     pub(super) remarks: Vec<Remark>,
     pub(super) author: Author,
@@ -95,43 +84,29 @@ pub(super) struct Description {
 /// A commit ready to be written.
 pub(super) struct Staged {
     pub sealed: Sealed,
-    pub entries: Vec<RecentEntry>,
-    pub moved: Vec<(IVec, bool)>,
-    pub restricted: Vec<(String, Access)>,
-    pub namespaces: Vec<(NamespaceNumber, NamespaceRecord)>,
-    /// True if the command restricts access or revokes a key.
+    pub effects: Effects,
+    /// True if the commit restricts access or revokes a key.
     pub revokes: bool,
-    pub audited: audit::End,
+}
+
+impl Staged {
+    pub fn new(sealed: Sealed, effects: Effects) -> Staged {
+        Staged { revokes: sealed.revokes || effects.narrows, sealed, effects }
+    }
 }
 
 impl<'a> Applier<'a> {
     /// Creates an applier. `audited` is the end of the audit trail.
     pub fn new(tree: &'a sled::Tree, state: State, audited: audit::End, gaps: Gaps, moment: Moment) -> Applier<'a> {
-        let (entries, moved, restricted, namespaces) = Default::default();
         let (author, overlay) = (Author::default(), Overlay::new(tree));
-        let (narrows, remarks) = (false, Vec::new());
-        Applier {
-            gaps,
-            moment,
-            state,
-            entries,
-            moved,
-            restricted,
-            namespaces,
-            audited,
-            remarks,
-            narrows,
-            author,
-            overlay,
-        }
+        let (effects, remarks) = (Effects::none(audited), Vec::new());
+        Applier { gaps, moment, state, effects, remarks, author, overlay }
     }
 
     /// Stages all writes of a command atomically. In a dry run, the outcomes have the current last positions of the
     /// records.
     pub fn apply(&mut self, command: Command) -> Result<Applied> {
-        let (state, entries, moved) = (self.state, self.entries.len(), self.moved.len());
-        let (restricted, namespaces, audited) = (self.restricted.len(), self.namespaces.len(), self.audited);
-        let narrows = self.narrows;
+        let (state, effects) = (self.state, self.effects.savepoint());
         let Transaction { author, writes, namespace, dry_run, .. } = command.transaction;
         let foretold: Vec<String> = writes.iter().filter(|_| dry_run).map(|write| write.id.clone()).collect();
         (self.moment, self.author) = (command.moment, author);
@@ -152,13 +127,9 @@ impl<'a> Applier<'a> {
             self.note(note);
         }
         if outcomes.is_err() || dry_run {
-            (self.audited, self.narrows) = (audited, narrows);
             self.overlay.take_back();
+            self.effects.roll_back(effects);
             self.state = state;
-            self.entries.truncate(entries);
-            self.moved.truncate(moved);
-            self.restricted.truncate(restricted);
-            self.namespaces.truncate(namespaces);
         }
         let mut outcomes = outcomes?;
         if dry_run {
@@ -192,15 +163,19 @@ impl<'a> Applier<'a> {
         self.overlay.set(key, value);
     }
 
-    /// Returns the batch, or `None` if there is nothing to write.
+    /// Stages the replicated pairs among some, and returns the node-local ones.
+    pub fn set_replicated(&mut self, pairs: Pairs) -> Pairs {
+        let (local, replicated): (Pairs, Pairs) = pairs.into_iter().partition(|(key, _)| layout::is_of_node(key));
+        replicated.into_iter().for_each(|(key, value)| self.overlay.set(key, value));
+        local
+    }
+
+    /// Returns the commit, or `None` if there is nothing to write.
     pub fn finish(self) -> Result<Option<Staged>> {
         if self.overlay.is_empty() {
             return Ok(None);
         }
-        let Applier { overlay, state, entries, moved, restricted, namespaces, audited, narrows, .. } = self;
-        let sealed = overlay.seal(state)?;
-        let revokes = narrows || sealed.revokes;
-        Ok(Some(Staged { sealed, entries, moved, restricted, namespaces, audited, revokes }))
+        Ok(Some(Staged::new(self.overlay.seal(self.state)?, self.effects)))
     }
 
     fn write(&mut self, write: Write) -> Result<Outcome> {
@@ -437,7 +412,7 @@ impl<'a> Applier<'a> {
         if before.is_public() && after.is_public() {
             return;
         }
-        self.restricted.push((id.to_owned(), after.clone()));
+        self.effects.restricted.push((id.to_owned(), after.clone()));
     }
 
     pub(super) fn renew(&mut self, particulars: Particulars<'_>, live: &Found<'_>) -> Result<Outcome> {
@@ -516,7 +491,7 @@ impl<'a> Applier<'a> {
 
     fn move_due(&mut self, key: IVec, shall_be_there: bool) {
         self.overlay.set_known(key.clone(), !shall_be_there, shall_be_there);
-        self.moved.push((key, shall_be_there));
+        self.effects.expiries.push((key, shall_be_there));
     }
 
     /// Drops the text of a record about to be changed, unless it is the text of a creation still in the log, which is

@@ -29,7 +29,7 @@ use super::{
     damage::Gap,
     layout,
     options::Options,
-    overlay::Overlay,
+    overlay::{Overlay, Sealed},
     tree::{Tree, reading},
     value::State,
 };
@@ -83,6 +83,12 @@ pub(super) struct End {
 }
 
 impl End {
+    /// Advances the end to an entry that is already stored, or about to be.
+    pub fn advance(&mut self, chain: AuditChain, number: u64, stored: &[u8]) {
+        self.number = self.number.max(number);
+        self.chains[chain as usize] = Link::of(number, stored);
+    }
+
     /// Appends an entry, and returns its key and value. An entry without a chain belongs to the chain of changes.
     pub fn append(&mut self, entry: AuditEntry) -> (IVec, IVec) {
         let chain = entry.chain.unwrap_or(AuditChain::Changes);
@@ -190,10 +196,10 @@ impl Audit {
         Ok(Audited { entries, last })
     }
 
-    /// Drops some of the entries beyond retention, separately for each chain. Returns true if there may be more. The
+    /// Returns a commit that drops some of the entries beyond retention, separately for each chain, or `None`. The
     /// age of an entry is based on the latest arrival time among the entries up to it in its chain, ignoring times in
-    /// the future. No commit may run meanwhile.
-    pub fn trim_step(&self, state: &mut State, tree: &Tree, now: Timestamp, options: &Options) -> Result<bool> {
+    /// the future. `state` is that of the last commit.
+    pub fn trim_step(&self, state: &State, tree: &Tree, now: Timestamp, options: &Options) -> Result<Option<Sealed>> {
         let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
         let too_old = Timestamp(now.0.saturating_sub(retained_for));
         let (db, end) = (tree.db()?, self.last());
@@ -224,16 +230,13 @@ impl Audit {
                 count += 1;
             }
         }
-        if count > 0 {
-            // A map of numbers and texts is always JSON.
-            let dropped = serde_json::to_vec(&dropped).unwrap_or_default();
-            overlay.set(layout::AUDIT_DROPPED_KEY.into(), Some(dropped.into()));
-            let sealed = overlay.seal(*state)?;
-            db.apply_batch(sealed.batch)
-                .map_err(|source| Error::Store { doing: "trimming the audit trail", source: source.into() })?;
-            *state = sealed.state;
+        if overlay.is_empty() {
+            return Ok(None);
         }
-        Ok(count == TRIMMED_AT_ONCE)
+        // A map of numbers and texts is always JSON.
+        let dropped = serde_json::to_vec(&dropped).unwrap_or_default();
+        overlay.set(layout::AUDIT_DROPPED_KEY.into(), Some(dropped.into()));
+        overlay.seal(*state).map(Some)
     }
 }
 

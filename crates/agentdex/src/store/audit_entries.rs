@@ -59,7 +59,7 @@ impl Applier<'_> {
     pub(super) fn note(&mut self, entry: AuditEntry) {
         let Moment { at, clock, .. } = self.moment;
         let arrival = Some(clock).filter(|clock| *clock != at);
-        let (key, stored) = self.audited.append(AuditEntry { at: Some(at), arrival, ..entry });
+        let (key, stored) = self.effects.audited.append(AuditEntry { at: Some(at), arrival, ..entry });
         self.set(key, Some(stored));
     }
 }

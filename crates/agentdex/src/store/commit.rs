@@ -22,11 +22,11 @@ use sled::IVec;
 use super::{
     applier::{Applier, Command, Moment, Staged},
     clock::LogClock,
+    install::{Folded, InstallError},
     layout,
     local::WRITE_AFTER,
-    overlay::{Overlay, Sealed},
+    overlay::{Overlay, Pairs, Sealed, batch_of},
     queue::{Queue, Round, Signal, Waiting},
-    recent::RecentEntry,
     reply::Reply,
     snapshot::Snapshot,
     sync::DataFiles,
@@ -87,14 +87,14 @@ impl Committer {
             return Ok((now, now));
         }
         let db = view.tree.db()?;
-        let mut applier = work.applier(view, &db);
+        let mut overlay = Overlay::new(&db);
         let (key, set) = LogClock::set_after(work.state.last, now);
-        applier.set(key, Some(set));
-        if let Err(reason) = work.make_durable(view, applier.finish()) {
+        overlay.set(key, Some(set));
+        let staged = Staged::of(view, &db, overlay.seal(work.state)?)?;
+        if let Err(reason) = work.make_durable(view, Some(staged), Pairs::new()) {
             view.close(reason.clone());
             return Err(Error::WritesClosed { reason });
         }
-        self.time.set(now);
         Ok((before, now))
     }
 
@@ -146,7 +146,6 @@ impl Committer {
 
     /// Drops entries of the log beyond its retention, in steps between commits.
     pub fn trim_log(&self, now: Timestamp) -> Result<()> {
-        let options = &self.view.options;
         loop {
             self.view.check_open_to_writes()?;
             if self.queue().is_closing {
@@ -157,12 +156,22 @@ impl Committer {
                 // A backup reads the log as it was; it is trimmed next time.
                 return Ok(());
             }
-            let view = &self.view;
-            let has_more = view.log.trim_step(&mut work.state, &view.past, now, options)?;
-            if !view.audit.trim_step(&mut work.state, &view.tree, now, options)? && !has_more {
-                return work.trim_namespaces(view);
+            if !work.trim_step(&self.view, now)? {
+                return Ok(());
             }
         }
+    }
+
+    /// Advances the time of the log beyond the clock, as a clock that is ahead does.
+    #[cfg(test)]
+    pub fn advance_clock(&self, at: Timestamp) {
+        self.time.advance(at);
+    }
+
+    /// Installs commits that another store has decided.
+    #[cfg_attr(not(test), expect(dead_code, reason = "stores don't share a log yet"))]
+    pub fn install(&self, commits: Folded) -> std::result::Result<(), InstallError> {
+        self.work().install(&self.view, commits)
     }
 
     /// Runs the thread of the witness, which writes slots until the store is closed.
@@ -327,9 +336,28 @@ impl Work {
         let Ok(db) = view.tree.db() else {
             return transactions.iter().map(|_| Err(Error::ShuttingDown)).collect();
         };
+        let (outcomes, staged, local) = self.decide(view, &db, transactions);
+        let staged = staged.map_err(|error| error.to_string());
+        match staged.and_then(|staged| self.make_durable(view, staged, local)) {
+            Ok(()) => outcomes,
+            Err(reason) => {
+                view.close(reason.clone());
+                outcomes.iter().map(|_| refused(&reason)).collect()
+            }
+        }
+    }
+
+    /// Decides transactions on the present state. Returns an outcome for each of them, the commit of those that
+    /// succeed, and the node-local pairs to be written with it.
+    fn decide(
+        &mut self,
+        view: &View,
+        db: &sled::Db,
+        transactions: impl IntoIterator<Item = Transaction>,
+    ) -> (Vec<Result<Applied>>, Result<Option<Staged>>, Pairs) {
         let mut room = view.space.room();
         let moment = self.moment(view);
-        let mut applier = Applier::new(&db, self.state, view.audit.last(), view.options.gaps, moment);
+        let mut applier = Applier::new(db, self.state, view.audit.last(), view.options.gaps, moment);
         // Failures too are reported only once all is durable: they may rest on writes of the same round.
         let apply = |transaction: Transaction| {
             let bytes = transaction.writes.iter().map(|write| write.bytes() as u64).sum();
@@ -342,16 +370,10 @@ impl Work {
         let moved = match (room.take(0, false), room.take(0, true)) {
             (Ok(()), _) => view.local.take_moved().0,
             (_, Ok(())) => view.local.take_revoked(),
-            _ => Vec::new(),
+            _ => Pairs::new(),
         };
-        moved.into_iter().for_each(|(key, value)| applier.set(key, value));
-        match self.make_durable(view, applier.finish()) {
-            Ok(()) => outcomes,
-            Err(reason) => {
-                view.close(reason.clone());
-                outcomes.iter().map(|_| refused(&reason)).collect()
-            }
-        }
+        let local = applier.set_replicated(moved);
+        (outcomes, applier.finish(), local)
     }
 
     fn applier<'a>(&mut self, view: &View, db: &'a sled::Tree) -> Applier<'a> {
@@ -364,29 +386,42 @@ impl Work {
         Moment { at: self.time.advance(clock), clock, opened: view.expiries.grace.pending() }
     }
 
-    /// Removes memberships that ended before the beginning of the log, and namespaces that were given up before it
-    /// and that contain no Things.
-    fn trim_namespaces(&mut self, view: &View) -> Result<()> {
+    /// Applies retention. Returns false if there is nothing left to drop.
+    fn trim_step(&mut self, view: &View, now: Timestamp) -> Result<bool> {
+        let options = &view.options;
+        let mut is_trimmed = self.trim(view, view.log.trim_step(&self.state, &view.past, now, options)?)?;
+        is_trimmed |= self.trim(view, view.audit.trim_step(&self.state, &view.tree, now, options)?)?;
+        Ok(is_trimmed || self.trim(view, self.trim_namespaces(view)?)?)
+    }
+
+    /// Writes and publishes a commit that only drops data. It isn't synced: what a crash brings back is dropped again.
+    /// Returns false if there is no commit.
+    fn trim(&mut self, view: &View, sealed: Option<Sealed>) -> Result<bool> {
+        let Some(sealed) = sealed else { return Ok(false) };
+        let mut staged = Staged::of(view, &*view.tree.db()?, sealed)?;
+        let failed = |reason: String| Error::Store { doing: "applying retention", source: reason.into() };
+        self.write(view, Some(&mut staged), &Pairs::new()).map_err(failed)?;
+        self.publish(view, staged);
+        Ok(true)
+    }
+
+    /// Returns a commit that removes memberships that ended before the beginning of the log, and namespaces that were
+    /// given up before it and that contain no Things, or `None`.
+    fn trim_namespaces(&self, view: &View) -> Result<Option<Sealed>> {
         let oldest = view.log.start().oldest;
         let mut forgotten = view.namespaces.given_up_before(oldest);
         forgotten.retain(|number| !view.restricted.has_namespace(*number));
         let mut shortened = view.namespaces.shortened(oldest);
         shortened.retain(|(number, _)| !forgotten.contains(number));
         if forgotten.is_empty() && shortened.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let db = view.tree.db()?;
         let mut overlay = Overlay::new(&db);
         forgotten.iter().for_each(|number| overlay.set(layout::namespace_key(*number), None));
         let encoded = shortened.iter().map(|(number, record)| (layout::namespace_key(*number), Some(record.encode())));
         encoded.for_each(|(key, record)| overlay.set(key, record));
-        let sealed = overlay.seal(self.state)?;
-        db.apply_batch(sealed.batch)
-            .map_err(|source| Error::Store { doing: "forgetting namespaces", source: source.into() })?;
-        self.state = sealed.state;
-        view.namespaces.forget(&forgotten);
-        view.namespaces.publish(shortened);
-        Ok(())
+        overlay.seal(self.state).map(Some)
     }
 
     /// Syncs pending data and records it in the witness.
@@ -400,33 +435,74 @@ impl Work {
         self.witness.close(view.slot(&self.state)).map_err(|error| witnessing(&self.witness, &error))
     }
 
-    fn make_durable(&mut self, view: &View, staged: Result<Option<Staged>>) -> std::result::Result<(), String> {
-        let Some(Staged { sealed, mut entries, moved, restricted, namespaces, audited, revokes }) =
-            staged.map_err(|error| error.to_string())?
-        else {
+    /// Writes, syncs, and publishes a commit and node-local pairs, whatever of it there is.
+    fn make_durable(
+        &mut self,
+        view: &View,
+        mut staged: Option<Staged>,
+        local: Pairs,
+    ) -> std::result::Result<(), String> {
+        if staged.is_none() && local.is_empty() {
             return Ok(());
-        };
-        let Sealed { batch, keys, before, state, .. } = sealed;
-        view.tree.hide(before);
+        }
+        self.write(view, staged.as_mut(), &local)?;
+        self.sync(view, staged.as_ref())?;
+        if let Some(staged) = staged {
+            self.publish(view, staged);
+        }
+        Ok(())
+    }
+
+    /// Writes a commit and node-local pairs to the tree, as one batch. Readers see the former values until the commit is
+    /// published.
+    fn write(&self, view: &View, staged: Option<&mut Staged>, local: &Pairs) -> std::result::Result<(), String> {
         let db = view.tree.db().map_err(|error| error.to_string())?;
-        view.saving.save(&db, &keys).map_err(|error| format!("saving data for a backup: {error}"))?;
-        db.apply_batch(batch).map_err(|error| format!("applying a batch: {error}"))?;
+        let mut replicated = &Pairs::new();
+        if let Some(Staged { sealed, effects, .. }) = staged {
+            view.tree.hide(std::mem::take(&mut sealed.before));
+            effects.log_start.into_iter().for_each(|start| view.log.begin_at(start));
+            replicated = &sealed.pairs;
+        }
+        let pairs = replicated.iter().chain(local);
+        let keys = pairs.clone().map(|(key, _)| key);
+        view.saving.save(&db, keys).map_err(|error| format!("saving data for a backup: {error}"))?;
+        db.apply_batch(batch_of(pairs.cloned())).map_err(|error| format!("applying a batch: {error}"))
+    }
+
+    /// Makes what was written durable, and has the witness note the commit.
+    fn sync(&mut self, view: &View, staged: Option<&Staged>) -> std::result::Result<(), String> {
         if let Some(hook) = &view.options.before_flush {
             hook.call().map_err(|error| error.to_string())?;
         }
+        let db = view.tree.db().map_err(|error| error.to_string())?;
         db.flush().map_err(|error| error.to_string())?;
         self.files.sync().map_err(|error| error.to_string())?;
-        self.witness.note(view.slot(&state));
-        if revokes {
+        let Some(Staged { sealed, revokes, .. }) = staged else { return Ok(()) };
+        self.witness.note(view.slot(&sealed.state));
+        if *revokes {
             self.witness.write().map_err(|error| witnessing(&self.witness, &error))?;
         }
-        self.state = state;
-        view.past.publish(entries.iter_mut().filter_map(RecentEntry::stored_change));
-        view.log.cache(entries);
-        view.audit.publish(audited);
-        view.namespaces.publish(namespaces);
-        view.publish(state, moved, &restricted);
         Ok(())
+    }
+
+    /// Makes a written commit visible to readers.
+    fn publish(&mut self, view: &View, Staged { sealed, effects, .. }: Staged) {
+        self.state = sealed.state;
+        #[cfg(test)]
+        view.observer.get().into_iter().for_each(|observer| observer(&sealed.pairs));
+        effects.publish(view, sealed.state, &self.time);
+    }
+
+    /// Writes, syncs, and publishes commits that another store has decided.
+    fn install(&mut self, view: &View, commits: Folded) -> std::result::Result<(), InstallError> {
+        view.check_open_to_writes()?;
+        let db = view.tree.db()?;
+        let sealed = Sealed::of_pairs(&db, &self.state, commits)?;
+        let staged = Staged::of(view, &db, sealed)?;
+        self.make_durable(view, Some(staged), Pairs::new()).map_err(|reason| {
+            view.close(reason.clone());
+            InstallError::Store(Error::WritesClosed { reason })
+        })
     }
 
     /// Writes local state that has moved.
@@ -450,11 +526,12 @@ impl Work {
         }
         let Ok(db) = view.tree.db() else { return };
         let mut applier = self.applier(view, &db);
-        moved.into_iter().for_each(|(key, value)| applier.set(key, value));
+        let local = applier.set_replicated(moved);
         if view.closed.get().is_some() {
             return;
         }
-        if let Err(reason) = self.make_durable(view, applier.finish()) {
+        let staged = applier.finish().map_err(|error| error.to_string());
+        if let Err(reason) = staged.and_then(|staged| self.make_durable(view, staged, local)) {
             return view.close(reason);
         }
         if !is_all {
@@ -472,7 +549,8 @@ impl Work {
             Ok(expiries)
         });
         let written = staged.map_err(|error| error.to_string()).and_then(|expiries| {
-            self.make_durable(view, applier.finish())?;
+            let staged = applier.finish().map_err(|error| error.to_string())?;
+            self.make_durable(view, staged, Pairs::new())?;
             Ok(expiries)
         });
         match written {

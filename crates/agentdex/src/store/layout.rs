@@ -110,6 +110,7 @@ pub(super) const AFTER_EXPIRIES: &[u8] = b"e0";
 pub(super) const DUE: &[u8] = b"x/";
 pub(super) const RESTRICTED: &[u8] = b"v/";
 pub(super) const LOG: &[u8] = b"l/";
+const HISTORY: &[u8] = b"h/";
 pub(super) const POSITIONS: &[u8] = b"n/p/";
 pub(super) const SESSIONS: &[u8] = b"n/s/";
 pub(super) const QUERIES: &[u8] = b"n/q/";
@@ -185,7 +186,7 @@ pub(super) fn log_key(seq: Seq) -> IVec {
 }
 
 pub(super) fn history_key(id: &str, seq: Seq) -> IVec {
-    join(&[b"h/", id.as_bytes(), &[0], &seq.0.to_be_bytes()])
+    join(&[HISTORY, id.as_bytes(), &[0], &seq.0.to_be_bytes()])
 }
 
 /// Returns the first key after all keys with a prefix.
@@ -196,6 +197,26 @@ pub(super) fn after_prefix(prefix: &[u8]) -> IVec {
         *last = last.saturating_add(1);
     }
     after.into()
+}
+
+/// True for a key that commits write, and that is equal in all stores with the same commits.
+pub(super) fn is_replicated(key: &[u8]) -> bool {
+    const FAMILIES: [&[u8]; 16] = [
+        RECORDS, TEXTS, ORIGINALS, METADATA, EDITS, PARTS, EXPIRIES, DUE, LOG, HISTORY, RESTRICTED, b"a/", b"b/",
+        NAMESPACES, QUERIES, KEYS,
+    ];
+    FAMILIES.iter().any(|prefix| key.starts_with(prefix)) || [STATE_KEY, CLOCK_KEY, AUDIT_DROPPED_KEY].contains(&key)
+}
+
+/// True for a key of this store alone: the position of a follower, or a session.
+pub(super) fn is_of_node(key: &[u8]) -> bool {
+    key.starts_with(POSITIONS) || key.starts_with(SESSIONS)
+}
+
+/// True for a key that readers may read while a commit overwrites it, so its former value is shown until the commit is
+/// durable. Log and history are read only up to the durable end; the rest is read from memory.
+pub(super) fn is_hidden_until_durable(key: &[u8]) -> bool {
+    ![LOG, HISTORY, b"a/", b"b/", b"m/", b"n/"].iter().any(|prefix| key.starts_with(prefix))
 }
 
 /// True for the key of an API key or a namespace.

@@ -18,14 +18,14 @@ use super::{
     logged::Logged,
     logged_change::LoggedChange,
     options::Options,
-    overlay::Overlay,
+    overlay::{Overlay, Sealed},
     past::{Lives, Past},
     recent::{Loaded, Recent, RecentEntry},
     tree::{Tree, read, reading, write},
     value::{self, Body, Content, Entry, State, StoredRecord},
 };
 use crate::{
-    Error, Result,
+    Result,
     change::{Change, Epoch, Seq, Timestamp},
 };
 
@@ -167,6 +167,12 @@ impl Log {
                 _ => return Ok(count),
             }
         }
+    }
+
+    /// Moves the start of the log. Call it before dropped entries are removed from the tree, so that readers don't
+    /// take them for entries that never existed.
+    pub fn begin_at(&self, start: Start) {
+        *write(&self.start) = start;
     }
 
     /// Caches changes that have become durable.
@@ -327,15 +333,13 @@ impl Log {
         Ok(record.seq == seq || record.declared()?.0.iter().any(|declaration| declaration.base == seq))
     }
 
-    /// Drops some of the entries beyond retention. Returns true if there may be more. The age of an entry is based on
+    /// Returns a commit that drops some of the entries beyond retention, or `None`. The age of an entry is based on
     /// the latest arrival time among the entries up to it, ignoring times in the future; the latest entries are
-    /// retained regardless of age. No commit may run meanwhile; `state` is that of the last commit. The result is not
-    /// flushed: entries restored by a crash are dropped again.
-    pub fn trim_step(&self, state: &mut State, past: &Past, now: Timestamp, options: &Options) -> Result<bool> {
+    /// retained regardless of age. `state` is that of the last commit.
+    pub fn trim_step(&self, state: &State, past: &Past, now: Timestamp, options: &Options) -> Result<Option<Sealed>> {
         let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
         let too_old = Timestamp(now.0.saturating_sub(retained_for));
-        let (mut start, mut trimmed) = (self.start(), *state);
-        let (mut dropped, mut forgotten) = (0, Vec::new());
+        let mut dropped = 0;
         let mut superfluous = state.entries.saturating_sub(options.retained_changes);
         let mut may_age = state.entries.saturating_sub(options.retained_at_any_age);
         let end = layout::log_key(state.last.next());
@@ -353,15 +357,16 @@ impl Log {
             })?;
         }
         let mut entries = self.tree.pairs(&db, &layout::log_key(Seq::ZERO), &end);
-        start.oldest = loop {
-            let Some((key, value)) = entries.next().transpose()? else { break state.last.next() };
+        while dropped < TRIMMED_AT_ONCE
+            && let Some((key, value)) = entries.next().transpose()?
+        {
             let seq = layout::seq_of_key(&key)?;
             // One that is damaged goes like any other.
             let entry = Entry::decode(seq, &value).ok();
             let arrived = age.of_next(entry.as_ref().map(|entry| entry.arrival), now);
             let is_old = may_age > 0 && arrived.is_some_and(|arrived| arrived < too_old);
-            if dropped == TRIMMED_AT_ONCE || (superfluous == 0 && !is_old) {
-                break seq;
+            if superfluous == 0 && !is_old {
+                break;
             }
             age.drop_next(arrived);
             if let Some(change) = entry.as_ref().and_then(Entry::change) {
@@ -371,24 +376,14 @@ impl Log {
                 overlay.set(layout::history_key(&change.id, seq), None);
                 if past.last(&change.id) == Some(seq) {
                     overlay.set(layout::restricted_key(&change.id), None);
-                    forgotten.push((change.id.clone(), seq));
                 }
             }
             overlay.set(key, None);
-            (start.trimmed_to, superfluous, dropped) = (seq, superfluous.saturating_sub(1), dropped + 1);
-            may_age = may_age.saturating_sub(1);
-        };
-        if dropped > 0 {
-            trimmed.entries = trimmed.entries.saturating_sub(dropped as u64);
-            let sealed = overlay.seal(trimmed)?;
-            // First, so that no reader takes what was dropped for what never was.
-            *write(&self.start) = start;
-            db.apply_batch(sealed.batch)
-                .map_err(|source| Error::Store { doing: "trimming the log", source: source.into() })?;
-            *state = sealed.state;
-            past.forget(&forgotten);
+            (superfluous, may_age) = (superfluous.saturating_sub(1), may_age.saturating_sub(1));
+            dropped += 1;
         }
-        Ok(dropped == TRIMMED_AT_ONCE)
+        let entries = state.entries.saturating_sub(dropped as u64);
+        (dropped > 0).then(|| overlay.seal(State { entries, ..*state })).transpose()
     }
 }
 
@@ -397,7 +392,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{
-        super::{held::Held, value::MembershipEntry},
+        super::{held::Held, overlay::batch_of, value::MembershipEntry},
         *,
     };
     use crate::access::NamespaceNumber;
@@ -427,7 +422,12 @@ mod tests {
         let tree = Arc::new(Tree::new(db, Held::new(directory.path())));
         let past = Past::load(&tree).unwrap();
         let log = Log::new(tree.clone(), Epoch(1), start, last);
-        while log.trim_step(&mut state, &past, day(today), options).unwrap() {}
+        while let Some(sealed) = log.trim_step(&state, &past, day(today), options).unwrap() {
+            state = sealed.state;
+            let db = tree.db().unwrap();
+            db.apply_batch(batch_of(sealed.pairs)).unwrap();
+            log.begin_at(Start::read(&db, last).unwrap());
+        }
         let part = log.changes(log.start().trimmed_to, arrivals.len()).unwrap();
         assert_eq!(state.entries, part.entries.len() as u64);
         let left = part.entries.iter().map(|entry| arrivals[entry.seq().0 as usize - 1]).collect();

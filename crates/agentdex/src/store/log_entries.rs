@@ -27,7 +27,7 @@ impl Applier<'_> {
         let (id, before) = (id.to_owned(), live.record.capability_keys()?);
         let (kind, end, body) = (ChangeKind::Updated, None, Body::Text(patch));
         let access_before = live.access.clone();
-        self.narrows |= access_before != access_after && !access_after.is_public();
+        self.effects.narrows |= access_before != access_after && !access_after.is_public();
         Ok(self.log_change(ChangeEntry { kind, end, id, before, after, access_before, access_after, body }, actor))
     }
 
@@ -48,7 +48,7 @@ impl Applier<'_> {
         let (seq, previous) = (self.next_seq(), self.state.last);
         let entry = Entry { previous, at: self.moment.at, arrival: self.moment.clock, actor, content };
         self.set(layout::log_key(seq), Some(entry.encode()));
-        self.entries.push(RecentEntry::new(seq, entry));
+        self.effects.entries.push(RecentEntry::new(seq, entry));
         (self.state.last, self.state.entries) = (seq, self.state.entries + 1);
         seq
     }

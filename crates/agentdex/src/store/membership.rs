@@ -30,7 +30,7 @@ impl Applier<'_> {
         record.given_up = members.is_none().then_some(seq);
         let (joined, left) = record.set_members(&members.unwrap_or_default(), seq);
         self.set(layout::namespace_key(number), Some(record.encode()));
-        self.namespaces.push((number, record));
+        self.effects.namespaces.push((number, Some(record)));
         if !joined.is_empty() || !left.is_empty() {
             let actor = self.author.caller.owner().map(ToString::to_string);
             self.append(Content::Membership(MembershipEntry { number, joined, left }), actor);

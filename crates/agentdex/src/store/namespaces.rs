@@ -140,6 +140,12 @@ impl Known {
         }
     }
 
+    fn remove(&mut self, number: NamespaceNumber) {
+        let Some(record) = self.by_number.remove(&number) else { return };
+        let nobody = NamespaceRecord { members: BTreeMap::new(), ..NamespaceRecord::clone(&record) };
+        record.members.keys().for_each(|owner| self.grant(owner.clone(), number, &nobody));
+    }
+
     /// Adds a namespace to the grants of an owner.
     fn grant(&mut self, owner: Owner, number: NamespaceNumber, record: &NamespaceRecord) {
         let grants = self.grants.entry(owner.clone()).or_default();
@@ -219,22 +225,17 @@ impl Namespaces {
         known.by_number.iter().filter_map(shortened).collect()
     }
 
-    /// Publishes durable changes.
-    pub fn publish(&self, written: Vec<(NamespaceNumber, NamespaceRecord)>) {
+    /// Publishes durable changes; `None` removes a namespace that was given up.
+    pub fn publish(&self, written: Vec<(NamespaceNumber, Option<NamespaceRecord>)>) {
         if written.is_empty() {
             return;
         }
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        written.into_iter().for_each(|(number, record)| known.put(number, Arc::new(record)));
-    }
-
-    /// Removes namespaces that were given up.
-    pub fn forget(&self, numbers: &[NamespaceNumber]) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        for number in numbers {
-            let Some(record) = known.by_number.remove(number) else { continue };
-            let nobody = NamespaceRecord { members: BTreeMap::new(), ..NamespaceRecord::clone(&record) };
-            record.members.keys().for_each(|owner| known.grant(owner.clone(), *number, &nobody));
+        for (number, record) in written {
+            match record {
+                Some(record) => known.put(number, Arc::new(record)),
+                None => known.remove(number),
+            }
         }
     }
 
@@ -265,12 +266,13 @@ mod tests {
         assert_eq!(crew.set_members(&owners(&["alice"]), Seq(20)), (vec![], vec![bob.clone()]));
         assert_eq!(crew.set_members(&owners(&["alice", "bob"]), Seq(40)), (vec![bob.clone()], vec![]));
         let (number, namespaces) = (NamespaceNumber(1), Namespaces::default());
-        namespaces.publish(vec![(number, crew.clone())]);
+        namespaces.publish(vec![(number, Some(crew.clone()))]);
         let grants = namespaces.grants_of(&bob);
         assert_eq!(grants.member_since.get(&number), Some(&Seq(40)));
         assert_eq!(grants.formerly.get(&number), Some(&vec![(Seq(5), Seq(20))]));
         assert!(namespaces.shortened(Seq(20)).is_empty());
-        namespaces.publish(namespaces.shortened(Seq(21)));
+        let shortened = namespaces.shortened(Seq(21)).into_iter();
+        namespaces.publish(shortened.map(|(number, record)| (number, Some(record))).collect());
         assert!(namespaces.grants_of(&bob).formerly.is_empty());
     }
 
@@ -280,15 +282,15 @@ mod tests {
         let (alice, bob): (Owner, Owner) = ("alice".parse().unwrap(), "bob".parse().unwrap());
         let mut crew = record("crew");
         crew.set_members(&owners(&["alice"]), Seq(1));
-        namespaces.publish(vec![(NamespaceNumber(1), crew.clone())]);
+        namespaces.publish(vec![(NamespaceNumber(1), Some(crew.clone()))]);
         crew.set_members(&BTreeSet::new(), Seq(3));
         crew.given_up = Some(Seq(3));
-        namespaces.publish(vec![(NamespaceNumber(1), crew.clone())]);
+        namespaces.publish(vec![(NamespaceNumber(1), Some(crew.clone()))]);
         assert_eq!((namespaces.find(&crew.name), namespaces.list().len()), (None, 0));
         assert!(namespaces.grants_of(&alice).member_since.is_empty());
         let mut other = NamespaceRecord { owner: Some(bob.clone()), ..record("crew") };
         other.set_members(&owners(&["bob"]), Seq(4));
-        namespaces.publish(vec![(NamespaceNumber(2), other)]);
+        namespaces.publish(vec![(NamespaceNumber(2), Some(other))]);
         assert_eq!(namespaces.find(&crew.name).map(|(number, _)| number), Some(NamespaceNumber(2)));
         assert!(!namespaces.grants_of(&bob).member_since.contains_key(&NamespaceNumber(1)));
         assert_eq!(namespaces.given_up_before(Seq(4)), [NamespaceNumber(1)]);

@@ -23,7 +23,7 @@ use super::{
     log::{Log, Start},
     namespaces::Namespaces,
     options::Options,
-    overlay::Overlay,
+    overlay::{Overlay, batch_of},
     panics,
     past::Past,
     restricted::Restricted,
@@ -164,6 +164,8 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
         was_closed: !is_there || seen.slot().is_some_and(|slot| slot.is_closed),
         closed: OnceLock::new(),
         records: AtomicU64::new(state.records),
+        #[cfg(test)]
+        observer: OnceLock::new(),
     };
     // From here on it is written.
     upgrade::clean(directory);
@@ -195,6 +197,7 @@ fn initialize(directory: &Path, tree: &sled::Db, seen: &Seen) -> Result<(Epoch, 
     overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));
     overlay.set(layout::REGISTRY_KEY.into(), Some(registry_id.as_bytes().into()));
     let sealed = overlay.seal(State::default())?;
-    tree.apply_batch(sealed.batch).map_err(|source| Error::Store { doing: "creating", source: source.into() })?;
+    tree.apply_batch(batch_of(sealed.pairs))
+        .map_err(|source| Error::Store { doing: "creating", source: source.into() })?;
     Ok((Epoch(epoch), registry_id))
 }

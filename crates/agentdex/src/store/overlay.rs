@@ -12,6 +12,9 @@ use super::{
 };
 use crate::Result;
 
+/// Keys and their new values; `None` removes a key.
+pub(super) type Pairs = Vec<(IVec, Option<IVec>)>;
+
 /// Staged keys and values; `None` removes a key.
 pub(super) struct Overlay<'a> {
     tree: &'a sled::Tree,
@@ -83,13 +86,11 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// Converts the staged values and the resulting state of the store to a batch, the only way to write to the tree.
+    /// Converts the staged values and the resulting state of the store to a commit.
     pub fn seal(mut self, mut state: State) -> Result<Sealed> {
-        let (mut batch, mut before) = (Batch::default(), Before::new());
-        let mut keys = Vec::with_capacity(self.staged.len() + 1);
-        let mut revokes = false;
+        let mut pairs = Pairs::with_capacity(self.staged.len() + 1);
+        let (mut before, mut revokes) = (Before::new(), false);
         for (key, value) in self.staged {
-            keys.push(key.clone());
             let held = self.before.remove(&key);
             if Sum::counts(&key) {
                 let held = match &held {
@@ -102,27 +103,35 @@ impl<'a> Overlay<'a> {
             if let Some(held) = held {
                 before.insert(key.clone(), held);
             }
-            match value {
-                Some(value) => batch.insert(key, value),
-                None => batch.remove(key),
-            }
+            pairs.push((key, value));
         }
         state.commit += 1;
-        batch.insert(layout::STATE_KEY, state.encode());
-        keys.push(layout::STATE_KEY.into());
-        Ok(Sealed { batch, keys, before, state, revokes })
+        pairs.push((layout::STATE_KEY.into(), Some(state.encode())));
+        pairs.sort_unstable();
+        Ok(Sealed { pairs, before, state, revokes })
     }
 }
 
-/// A batch ready to be written.
+/// A commit ready to be written.
 pub(super) struct Sealed {
-    pub batch: Batch,
-    /// Keys written or removed by the batch.
-    pub keys: Vec<IVec>,
-    /// Former values, shown to readers until the batch is durable.
+    /// Keys and values, ascending by key, with the state of the store after the commit.
+    pub pairs: Pairs,
+    /// Former values, shown to readers until the commit is durable.
     pub before: Before,
-    /// State of the store after the batch.
+    /// State of the store after the commit.
     pub state: State,
-    /// True if the batch changes or removes a key or a namespace.
+    /// True if the commit changes or removes a key or a namespace.
     pub revokes: bool,
+}
+
+/// Creates the batch that writes pairs.
+pub(super) fn batch_of(pairs: impl IntoIterator<Item = (IVec, Option<IVec>)>) -> Batch {
+    let mut batch = Batch::default();
+    for (key, value) in pairs {
+        match value {
+            Some(value) => batch.insert(key, value),
+            None => batch.remove(key),
+        }
+    }
+    batch
 }

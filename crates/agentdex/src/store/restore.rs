@@ -10,7 +10,7 @@ use super::{
     inspect::identity,
     layout,
     options::Options,
-    overlay::Overlay,
+    overlay::{Overlay, batch_of},
     sum::Sum,
     sync::DataFiles,
     tree::reading,
@@ -158,7 +158,7 @@ pub(super) fn check_empty(directory: &Path) -> io::Result<()> {
 /// Writes the last batch of a store that isn't open, and syncs it with a witness of its own.
 pub(super) fn seal(directory: &Path, tree: &sled::Db, overlay: Overlay<'_>, state: State) -> Result<()> {
     let sealed = overlay.seal(state)?;
-    tree.apply_batch(sealed.batch).map_err(writing)?;
+    tree.apply_batch(batch_of(sealed.pairs)).map_err(writing)?;
     tree.flush().map_err(writing)?;
     let failed = |source| Error::Io { doing: format!("syncing {}", directory.display()), source };
     DataFiles::open(&directory.join(STORE)).and_then(|mut files| files.sync()).map_err(failed)?;

@@ -35,7 +35,11 @@ impl Saving {
     }
 
     /// Saves the values of keys before a commit overwrites them.
-    pub fn save(&self, db: &sled::Db, keys: &[IVec]) -> std::result::Result<(), sled::Error> {
+    pub fn save<'k>(
+        &self,
+        db: &sled::Db,
+        keys: impl Iterator<Item = &'k IVec>,
+    ) -> std::result::Result<(), sled::Error> {
         let mut saving = self.lock();
         let Some(saved) = saving.as_mut().filter(|saved| !saved.is_lost) else { return Ok(()) };
         for key in keys {

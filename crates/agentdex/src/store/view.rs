@@ -29,6 +29,10 @@ use crate::{
     change::{Epoch, Seq, Timestamp},
 };
 
+/// Observer of the commits of a store.
+#[cfg(test)]
+pub(super) type Observer = Box<dyn Fn(&super::overlay::Pairs) + Send + Sync>;
+
 /// Tree with its in-memory state.
 pub(super) struct View {
     pub tree: Arc<Tree>,
@@ -57,6 +61,9 @@ pub(super) struct View {
     pub closed: OnceLock<String>,
     /// Number of records, including expired records.
     pub records: AtomicU64,
+    /// Observer of the commits that are published, in order; for tests.
+    #[cfg(test)]
+    pub observer: OnceLock<Observer>,
 }
 
 impl View {

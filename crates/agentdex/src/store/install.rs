@@ -1,0 +1,153 @@
+//! Commits that another store has decided: verification, and folding of several commits into one.
+
+use std::collections::BTreeMap;
+
+use sled::IVec;
+
+use super::{
+    effects::value_of,
+    layout,
+    overlay::{Pairs, Sealed},
+    sum::Sum,
+    tree::{Before, reading},
+    value::State,
+};
+use crate::Error;
+
+#[cfg(test)]
+mod tests;
+
+/// Maximum size of an installed commit in bytes, keys and values together.
+pub(super) const MAX_COMMIT_BYTES: usize = 64 * 1024 * 1024;
+
+/// Maximum number of commits that are folded into one.
+const MAX_FOLDED: u64 = 64;
+
+/// Size of the keys and values that commits are folded up to, in bytes.
+const MAX_FOLDED_BYTES: usize = 8 * 1024 * 1024;
+
+/// Pairs of consecutive commits, in which later values of a key replace earlier ones.
+#[derive(Debug, Clone)]
+pub(super) struct Folded {
+    pairs: BTreeMap<IVec, Option<IVec>>,
+    commits: u64,
+    /// Size of all keys and values, replaced ones included.
+    bytes: usize,
+    is_foldable: bool,
+}
+
+impl From<Pairs> for Folded {
+    /// A single commit.
+    fn from(pairs: Pairs) -> Folded {
+        let bytes = pairs.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, |value| value.len())).sum();
+        let is_foldable = pairs.iter().all(is_foldable);
+        Folded { pairs: pairs.into_iter().collect(), commits: 1, bytes, is_foldable }
+    }
+}
+
+impl Folded {
+    /// Folds consecutive commits, so that a store that is behind installs fewer batches. Commits of which an
+    /// intermediate value matters to the state in memory stay on their own.
+    pub fn fold(commits: impl IntoIterator<Item = Pairs>) -> Vec<Folded> {
+        let mut folded: Vec<Folded> = Vec::new();
+        for commit in commits.into_iter().map(Folded::from) {
+            match folded.last_mut() {
+                Some(last) if last.has_room_for(&commit) => last.append(commit),
+                _ => folded.push(commit),
+            }
+        }
+        folded
+    }
+
+    fn has_room_for(&self, next: &Folded) -> bool {
+        let is_small = self.commits < MAX_FOLDED && self.bytes + next.bytes <= MAX_FOLDED_BYTES;
+        is_small && self.is_foldable && next.is_foldable
+    }
+
+    fn append(&mut self, next: Folded) {
+        self.pairs.extend(next.pairs);
+        self.commits += next.commits;
+        self.bytes += next.bytes;
+    }
+}
+
+/// True for a pair of which only the last value matters. Entries of the log must not be dropped by the batch that adds
+/// them.
+fn is_foldable((key, value): &(IVec, Option<IVec>)) -> bool {
+    const OTHERS: [&[u8]; 4] = [layout::RESTRICTED, b"n/", layout::CLOCK_KEY, layout::AUDIT_DROPPED_KEY];
+    !OTHERS.iter().any(|prefix| key.starts_with(prefix)) && (value.is_some() || !key.starts_with(layout::LOG))
+}
+
+/// Reason why a commit can't be installed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InstallError {
+    /// The values in this store differ from those for which the commit was decided.
+    #[error("commit {commit} gives a different checksum here: this store has diverged from the one that decided it")]
+    Diverged {
+        /// Number of the commit.
+        commit: u64,
+    },
+    /// The commit doesn't follow the last one of this store.
+    #[error("commit {commit} doesn't follow commit {last}")]
+    OutOfOrder {
+        /// Number of the commit.
+        commit: u64,
+        /// Number of the last commit of this store.
+        last: u64,
+    },
+    /// The commit has a key that belongs to a single store.
+    #[error("the commit has the key {key:?}, which commits don't write")]
+    NotReplicated {
+        /// First such key.
+        key: String,
+    },
+    /// The commit is too large.
+    #[error("the commit has {bytes} bytes, and at most {MAX_COMMIT_BYTES} are installed")]
+    TooLarge {
+        /// Size of the commit.
+        bytes: usize,
+    },
+    /// A key or value can't be read, or the commit can't be written.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+impl Sealed {
+    /// Verifies commits that were decided on a store in the state `before`.
+    pub fn of_pairs(
+        tree: &sled::Tree,
+        before: &State,
+        Folded { pairs, commits, bytes, .. }: Folded,
+    ) -> std::result::Result<Sealed, InstallError> {
+        let pairs: Pairs = pairs.into_iter().collect();
+        if let Some((key, _)) = pairs.iter().find(|(key, _)| !layout::is_replicated(key)) {
+            return Err(InstallError::NotReplicated { key: key.escape_ascii().to_string() });
+        }
+        if bytes > MAX_COMMIT_BYTES {
+            return Err(InstallError::TooLarge { bytes });
+        }
+        let state = State::decode(value_of(&pairs, layout::STATE_KEY).ok_or_else(layout::corrupt)?)?;
+        if state.commit != before.commit + commits {
+            return Err(InstallError::OutOfOrder { commit: state.commit, last: before.commit });
+        }
+        let (mut sum, mut hidden, mut revokes) = (before.sum, Before::new(), false);
+        for (key, value) in &pairs {
+            let (is_counted, is_hidden) = (Sum::counts(key), layout::is_hidden_until_durable(key));
+            if !is_counted && !is_hidden {
+                continue;
+            }
+            let former = tree.get(key).map_err(reading)?;
+            if is_counted {
+                sum.replace(key, former.as_deref(), value.as_deref());
+                revokes |= former.is_some() && layout::grants(key);
+            }
+            if is_hidden {
+                hidden.insert(key.clone(), former);
+            }
+        }
+        if sum != state.sum {
+            return Err(InstallError::Diverged { commit: state.commit });
+        }
+        Ok(Sealed { pairs, before: hidden, state, revokes })
+    }
+}
