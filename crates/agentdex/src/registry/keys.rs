@@ -191,16 +191,11 @@ impl Keys {
     }
 
     /// Records the use of a key. The use also counts if it can't be stored.
-    fn record_use(&self, entry: &Arc<Entry>, before: i64, now: Timestamp) {
+    fn record_use(&self, entry: &Entry, before: i64, now: Timestamp) {
         if entry.last_used.compare_exchange(before, now.0, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return;
         }
-        // Within the lock, so that a key that is revoked meanwhile isn't stored again.
-        let entries = self.read();
-        if !entries.get(&entry.key.id).is_some_and(|known| Arc::ptr_eq(known, entry)) {
-            return;
-        }
-        let stored = entry.encode().and_then(|bytes| self.store.local().put_key_soon(&entry.key.id, bytes));
+        let stored = entry.encode().and_then(|bytes| self.store.local().use_key(&entry.key.id, bytes));
         if let Err(error) = stored {
             tracing::debug!(key = entry.key.id, %error, "the use of an API key can't be recorded");
         }

@@ -1,9 +1,6 @@
 //! Namespaces of a registry, with their owners and members.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentdex_api::ClaimedNamespace;
 
@@ -17,6 +14,8 @@ use crate::{
 const MAX_NAMESPACES: usize = 10_000;
 /// Maximum number of members per namespace.
 const MAX_MEMBERS: usize = 1_000;
+/// Maximum number of attempts to write a namespace that others claim and release meanwhile.
+const WRITE_ATTEMPTS: u32 = 8;
 
 /// Returns the refusal of a claim by anybody but its owner.
 pub(super) fn is_taken(namespace: &ClaimedNamespace) -> Error {
@@ -35,13 +34,11 @@ pub struct DomainProof {
 /// Namespaces of a registry.
 pub struct Namespaces {
     store: Store,
-    /// Serializes writes, so that the meaning of a name doesn't change between reading and writing.
-    writing: Mutex<()>,
 }
 
 impl Namespaces {
     pub(super) fn new(store: &Store) -> Namespaces {
-        Namespaces { store: store.clone(), writing: Mutex::default() }
+        Namespaces { store: store.clone() }
     }
 
     /// Returns the namespace with the given name, or `None` if the name isn't claimed.
@@ -70,8 +67,9 @@ impl Namespaces {
     /// durable.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] if another owner has claimed it, [`Error::LimitExceeded`] for more than 10,000
-    /// namespaces or 1,000 members, [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].
+    /// [`Error::AccessRefused`] if another owner has claimed it, [`Error::Contended`] if others claim and release it
+    /// all the time, [`Error::LimitExceeded`] for more than 10,000 namespaces or 1,000 members,
+    /// [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].
     pub fn put(&self, namespace: ClaimedNamespace) -> Result<bool> {
         self.put_as(Author::default(), namespace, |_| None)
     }
@@ -79,11 +77,19 @@ impl Namespaces {
     /// Puts a namespace on behalf of an author. `note` sets the author of the audit entry.
     pub(super) fn put_as(
         &self,
-        mut author: Author,
+        author: Author,
         namespace: ClaimedNamespace,
-        note: impl FnOnce(AuditEntry) -> Option<AuditEntry>,
+        note: impl Fn(AuditEntry) -> Option<AuditEntry>,
     ) -> Result<bool> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        at_current(&namespace.name, || self.try_put(&author, &namespace, &note))
+    }
+
+    fn try_put(
+        &self,
+        author: &Author,
+        namespace: &ClaimedNamespace,
+        note: impl Fn(AuditEntry) -> Option<AuditEntry>,
+    ) -> Result<bool> {
         let known = self.find_numbered(&namespace.name);
         if let Some((_, taken)) = known.as_ref().filter(|(_, taken)| taken.owner != namespace.owner) {
             return Err(is_taken(taken));
@@ -95,9 +101,10 @@ impl Namespaces {
         if number.is_none() && self.store.namespaces().len() >= MAX_NAMESPACES {
             return Err(Error::LimitExceeded { what: "number of namespaces", maximum: MAX_NAMESPACES as u64 });
         }
-        let ClaimedNamespace { name, owner, mut members, created, proof } = namespace;
+        let ClaimedNamespace { name, owner, mut members, created, proof } = namespace.clone();
         members.insert(owner.clone());
-        author.notes.extend(note(entry("PUT", &name, known.map(|(_, known)| known), Some((&owner, &members)))));
+        let mut author = author.clone();
+        author.notes.extend(note(entry("PUT", &name, number.map(|_| &owner), Some(&owner))));
         let record =
             NamespaceRecord { name, owner: Some(owner), created, proof, given_up: None, members: BTreeMap::new() };
         self.store.write_namespace(author, NamespaceWrite { number, record, members: Some(members) }).wait()?;
@@ -117,38 +124,42 @@ impl Namespaces {
     /// Removes a namespace on behalf of an author. `note` sets the author of the audit entry.
     pub(super) fn remove_as(
         &self,
-        mut author: Author,
+        author: Author,
         name: &Namespace,
-        note: impl FnOnce(AuditEntry) -> Option<AuditEntry>,
+        note: impl Fn(AuditEntry) -> Option<AuditEntry>,
     ) -> Result<bool> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((number, record)) = self.store.find_namespace(name) else { return Ok(false) };
-        author.notes.extend(note(entry("DELETE", name, claimed(&record), None)));
-        let record = NamespaceRecord::clone(&record);
-        self.store.write_namespace(author, NamespaceWrite { number: Some(number), record, members: None }).wait()?;
-        Ok(true)
+        at_current(name, || {
+            let Some((number, record)) = self.store.find_namespace(name) else { return Ok(false) };
+            let mut author = author.clone();
+            author.notes.extend(note(entry("DELETE", name, record.owner.as_ref(), None)));
+            let record = NamespaceRecord::clone(&record);
+            self.store
+                .write_namespace(author, NamespaceWrite { number: Some(number), record, members: None })
+                .wait()?;
+            Ok(true)
+        })
     }
 }
 
-/// Creates the audit entry about a namespace, with its previous and new owner and members.
-fn entry(
-    action: &str,
-    name: &Namespace,
-    before: Option<ClaimedNamespace>,
-    after: Option<(&Owner, &BTreeSet<Owner>)>,
-) -> AuditEntry {
+/// Writes a namespace, again if its name has got another meaning between reading and writing.
+fn at_current(name: &Namespace, write: impl Fn() -> Result<bool>) -> Result<bool> {
+    for _ in 0..WRITE_ATTEMPTS {
+        match write() {
+            Err(Error::Contended { .. } | Error::NotFound { .. }) => {}
+            written => return written,
+        }
+    }
+    Err(Error::Contended { id: name.to_string(), attempts: WRITE_ATTEMPTS })
+}
+
+/// Creates the audit entry about a namespace, with its previous and new owner. The store adds who has joined and left.
+fn entry(action: &str, name: &Namespace, before: Option<&Owner>, after: Option<&Owner>) -> AuditEntry {
     let state = |owner: &Owner| AuditedState { owner: Some(owner.clone()), ..AuditedState::default() };
-    let (from, to) = (before.as_ref().map(|before| state(&before.owner)), after.map(|(owner, _)| state(owner)));
-    let before: BTreeSet<Owner> =
-        before.into_iter().flat_map(|before| before.members.into_iter().chain([before.owner])).collect();
-    let after = after.map(|(_, members)| members.clone()).unwrap_or_default();
     AuditEntry {
         action: action.to_owned(),
         target: format!("/namespaces/{name}"),
-        from,
-        to,
-        joined: after.difference(&before).cloned().collect(),
-        left: before.difference(&after).cloned().collect(),
+        from: before.map(state),
+        to: after.map(state),
         chain: Some(AuditChain::Decisions),
         ..AuditEntry::default()
     }

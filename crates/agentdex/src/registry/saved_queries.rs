@@ -24,7 +24,7 @@ use crate::{
     access::{Access, AccessRequest, Owner, Visibility},
     change::Seq,
     search::saved::SavedQuery,
-    store::{LoggedChange, StoredQuery},
+    store::{Expects, LoggedChange, StoredQuery},
 };
 
 /// Pause before the next attempt to start saved queries.
@@ -187,7 +187,8 @@ impl Registry {
         }
         let json = serde_json::to_vec(&stored)
             .map_err(|source| Error::Store { doing: "writing a saved query", source: source.into() })?;
-        self.0.store.local().put_query(key.owner.as_ref(), &key.name, json)?;
+        let expects = if known.is_some() { Expects::Present } else { Expects::Absent };
+        self.0.store.local().put_query_if(key.owner.as_ref(), &key.name, json, expects)?;
         let named = stored.named.clone();
         let is_new = queries.name(Saved::new(stored, watched));
         drop(writing);

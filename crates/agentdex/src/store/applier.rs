@@ -7,20 +7,22 @@
 use sled::IVec;
 
 use super::{
-    audit,
     declaration::Declarer,
     effects::Effects,
     expiry::extended,
     gaps::Gaps,
     layout,
-    overlay::{Overlay, Pairs, Sealed},
+    named::NamedWrite,
+    namespaces::Namespaces,
+    overlay::{Overlay, Sealed},
     sum::Digest,
     value::{self, Body, ChangeEntry, State, StoredRecord},
+    view::View,
     write::{Applied, Author, Declares, Expiry, Operation, Original, Outcome, Patch, Remark, Transaction, Write},
 };
 use crate::{
     Error, Result,
-    access::Access,
+    access::{Access, Namespace, NamespaceNumber},
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     td::merge_patch,
 };
@@ -47,6 +49,7 @@ pub(super) struct Moment {
 /// Applier for the commands of a commit.
 pub(super) struct Applier<'a> {
     gaps: Gaps,
+    known_namespaces: &'a Namespaces,
     pub(super) moment: Moment,
     pub(super) state: State,
     pub(super) effects: Effects,
@@ -96,18 +99,19 @@ impl Staged {
 }
 
 impl<'a> Applier<'a> {
-    /// Creates an applier. `audited` is the end of the audit trail.
-    pub fn new(tree: &'a sled::Tree, state: State, audited: audit::End, gaps: Gaps, moment: Moment) -> Applier<'a> {
+    /// Creates an applier for a store in the given state.
+    pub fn new(view: &'a View, tree: &'a sled::Tree, state: State, moment: Moment) -> Applier<'a> {
+        let (gaps, known_namespaces) = (view.options.gaps, &view.namespaces);
         let (author, overlay) = (Author::default(), Overlay::new(tree));
-        let (effects, remarks) = (Effects::none(audited), Vec::new());
-        Applier { gaps, moment, state, effects, remarks, author, overlay }
+        let (effects, remarks) = (Effects::none(view.audit.last()), Vec::new());
+        Applier { gaps, known_namespaces, moment, state, effects, remarks, author, overlay }
     }
 
     /// Stages all writes of a command atomically. In a dry run, the outcomes have the current last positions of the
     /// records.
     pub fn apply(&mut self, command: Command) -> Result<Applied> {
         let (state, effects) = (self.state, self.effects.savepoint());
-        let Transaction { author, writes, namespace, dry_run, .. } = command.transaction;
+        let Transaction { author, writes, namespace, named, dry_run, .. } = command.transaction;
         let foretold: Vec<String> = writes.iter().filter(|_| dry_run).map(|write| write.id.clone()).collect();
         (self.moment, self.author) = (command.moment, author);
         self.remarks.clear();
@@ -120,6 +124,11 @@ impl<'a> Applier<'a> {
         let mut outcomes: Result<Vec<Outcome>> = writes.into_iter().map(write).collect();
         if let Some(namespace) = namespace.filter(|_| outcomes.is_ok())
             && let Err(error) = self.write_namespace(namespace)
+        {
+            outcomes = Err(error);
+        }
+        if let Some(named) = named.filter(|_| outcomes.is_ok())
+            && let Err(error) = self.write_named(named)
         {
             outcomes = Err(error);
         }
@@ -145,6 +154,17 @@ impl<'a> Applier<'a> {
         self.gaps.after(self.state.last)
     }
 
+    /// Returns the number of the namespace with a name, or `None` if nobody has claimed it.
+    pub(super) fn claimed(&self, name: &Namespace) -> Option<NamespaceNumber> {
+        let staged = self.effects.namespaces.iter().rev();
+        let mut staged = staged.filter_map(|(number, record)| Some((*number, record.as_ref()?)));
+        if let Some((number, record)) = staged.find(|(_, record)| record.name == *name) {
+            return record.given_up.is_none().then_some(number);
+        }
+        let (number, record) = self.known_namespaces.find(name)?;
+        record.owner.is_some().then_some(number)
+    }
+
     /// Returns the position of a record, or 0 if it doesn't exist or has expired.
     fn last_seq(&mut self, id: &str) -> Result<Seq> {
         let Some(bytes) = self.overlay.get(&layout::record_key(id))? else { return Ok(Seq::ZERO) };
@@ -163,11 +183,12 @@ impl<'a> Applier<'a> {
         self.overlay.set(key, value);
     }
 
-    /// Stages the replicated pairs among some, and returns the node-local ones.
-    pub fn set_replicated(&mut self, pairs: Pairs) -> Pairs {
-        let (local, replicated): (Pairs, Pairs) = pairs.into_iter().partition(|(key, _)| layout::is_of_node(key));
-        replicated.into_iter().for_each(|(key, value)| self.overlay.set(key, value));
-        local
+    /// Stages pending uses and revocations of keys. Uses of keys that are no longer there are left out.
+    pub fn write_pending(&mut self, keys: Vec<NamedWrite>) -> Result<()> {
+        keys.into_iter().try_for_each(|key| match self.write_named(key) {
+            Err(Error::Contended { .. }) => Ok(()),
+            written => written,
+        })
     }
 
     /// Returns the commit, or `None` if there is nothing to write.

@@ -24,7 +24,7 @@ use super::{
     clock::LogClock,
     install::{Folded, InstallError},
     layout,
-    local::WRITE_AFTER,
+    local::{Moved, WRITE_AFTER},
     overlay::{Overlay, Pairs, Sealed, batch_of},
     queue::{Queue, Round, Signal, Waiting},
     reply::Reply,
@@ -356,8 +356,8 @@ impl Work {
         transactions: impl IntoIterator<Item = Transaction>,
     ) -> (Vec<Result<Applied>>, Result<Option<Staged>>, Pairs) {
         let mut room = view.space.room();
-        let moment = self.moment(view);
-        let mut applier = Applier::new(db, self.state, view.audit.last(), view.options.gaps, moment);
+        let mut applier = self.applier(view, db);
+        let moment = applier.moment;
         // Failures too are reported only once all is durable: they may rest on writes of the same round.
         let apply = |transaction: Transaction| {
             let bytes = transaction.writes.iter().map(|write| write.bytes() as u64).sum();
@@ -370,20 +370,16 @@ impl Work {
         let moved = match (room.take(0, false), room.take(0, true)) {
             (Ok(()), _) => view.local.take_moved().0,
             (_, Ok(())) => view.local.take_revoked(),
-            _ => Pairs::new(),
+            _ => Moved::default(),
         };
-        let local = applier.set_replicated(moved);
-        (outcomes, applier.finish(), local)
+        let staged = applier.write_pending(moved.keys).and_then(|()| applier.finish());
+        (outcomes, staged, moved.local)
     }
 
-    fn applier<'a>(&mut self, view: &View, db: &'a sled::Tree) -> Applier<'a> {
-        let moment = self.moment(view);
-        Applier::new(db, self.state, view.audit.last(), view.options.gaps, moment)
-    }
-
-    fn moment(&mut self, view: &View) -> Moment {
+    fn applier<'a>(&mut self, view: &'a View, db: &'a sled::Tree) -> Applier<'a> {
         let clock = Timestamp::now();
-        Moment { at: self.time.advance(clock), clock, opened: view.expiries.grace.pending() }
+        let moment = Moment { at: self.time.advance(clock), clock, opened: view.expiries.grace.pending() };
+        Applier::new(view, db, self.state, moment)
     }
 
     /// Applies retention. Returns false if there is nothing left to drop.
@@ -518,7 +514,8 @@ impl Work {
             queue.local_due = (!is_closing).then(|| Instant::now() + WRITE_AFTER);
             drop(queue);
             // A key that is revoked is not: at the end there is nothing left to keep room for.
-            let revoked = if is_closing || room.take(0, true).is_ok() { view.local.take_revoked() } else { Vec::new() };
+            let revoked =
+                if is_closing || room.take(0, true).is_ok() { view.local.take_revoked() } else { Moved::default() };
             (revoked, true)
         };
         if moved.is_empty() {
@@ -526,12 +523,12 @@ impl Work {
         }
         let Ok(db) = view.tree.db() else { return };
         let mut applier = self.applier(view, &db);
-        let local = applier.set_replicated(moved);
         if view.closed.get().is_some() {
             return;
         }
-        let staged = applier.finish().map_err(|error| error.to_string());
-        if let Err(reason) = staged.and_then(|staged| self.make_durable(view, staged, local)) {
+        let staged = applier.write_pending(moved.keys).and_then(|()| applier.finish());
+        let staged = staged.map_err(|error| error.to_string());
+        if let Err(reason) = staged.and_then(|staged| self.make_durable(view, staged, moved.local)) {
             return view.close(reason);
         }
         if !is_all {

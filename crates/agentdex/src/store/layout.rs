@@ -25,9 +25,9 @@
 //! | `v/<id>` | seq: u64 | last log entry at which the Thing was restricted; dropped together with that entry |
 //! | `n/p/<follower>` | epoch: u64, seq: u64 | node-local: position of a follower |
 //! | `n/s/<name>` | as given | node-local: session of a network follower |
-//! | `n/q/<name>` | as given | node-local: saved query without an owner |
-//! | `n/q/<owner>` 0 `<name>` | as given | node-local: saved query; names of owners contain no zero byte |
-//! | `n/k/<id>` | as given | node-local: API key |
+//! | `n/q/<name>` | as given | saved query without an owner |
+//! | `n/q/<owner>` 0 `<name>` | as given | saved query; names of owners contain no zero byte |
+//! | `n/k/<id>` | as given | API key |
 //! | `n/n/<number>` | JSON | namespace: name, owner, membership intervals by position, and the position at which it was given up; numbers are u64 |
 //!
 //! Integers are big endian. Moments are milliseconds since 1970; in keys their sign bit is flipped, so that they
@@ -206,11 +206,6 @@ pub(super) fn is_replicated(key: &[u8]) -> bool {
         NAMESPACES, QUERIES, KEYS,
     ];
     FAMILIES.iter().any(|prefix| key.starts_with(prefix)) || [STATE_KEY, CLOCK_KEY, AUDIT_DROPPED_KEY].contains(&key)
-}
-
-/// True for a key of this store alone: the position of a follower, or a session.
-pub(super) fn is_of_node(key: &[u8]) -> bool {
-    key.starts_with(POSITIONS) || key.starts_with(SESSIONS)
 }
 
 /// True for a key that readers may read while a commit overwrites it, so its former value is shown until the commit is

@@ -1,9 +1,8 @@
-//! Node-local state, which is not part of the log: positions of followers, sessions of network followers, saved
-//! queries, and API keys. It has its own keys, which a replicated log would not include.
+//! Pending state: what nobody waits for. Positions of followers and sessions of network followers are node-local, with
+//! keys that are not part of commits. Recorded uses and revocations of API keys are part of the next commit.
 //!
-//! Pending values are held in memory and written with the next commit, or by a separate commit after [`WRITE_AFTER`].
-//! Callers that store a query or a key wait for that commit. If a position is lost in a crash, its follower repeats
-//! work but never skips anything.
+//! All of it is held in memory and written with the next commit, or separately after [`WRITE_AFTER`]. If a position is
+//! lost in a crash, its follower repeats work but never skips anything.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,6 +14,8 @@ use sled::IVec;
 
 use super::{
     layout,
+    named::{Expects, NamedWrite},
+    overlay::Pairs,
     tree::{Tree, reading},
     value,
 };
@@ -55,23 +56,44 @@ impl Kind {
         }
     }
 
-    fn key(self, name: &str) -> IVec {
+    pub(super) fn key(self, name: &str) -> IVec {
         layout::join(&[self.prefix(), name.as_bytes()])
     }
 }
 
-/// Positions are all in memory; of named values only those that the tree doesn't have yet as they are.
+/// Positions are all in memory; of sessions and keys only the pending ones.
 #[derive(Default)]
 struct State {
     positions: BTreeMap<String, Position>,
     moved_positions: BTreeSet<String>,
-    /// Pending values; `None` removes a value.
-    moved_values: BTreeMap<(Kind, String), Option<Vec<u8>>>,
+    /// Pending sessions; `None` removes a session.
+    moved_sessions: BTreeMap<String, Option<Vec<u8>>>,
+    /// Used keys, with their new values, and revoked keys (`None`).
+    moved_keys: BTreeMap<String, Option<Vec<u8>>>,
+}
+
+/// Pending state to be written.
+#[derive(Default)]
+pub(super) struct Moved {
+    /// Node-local keys.
+    pub local: Pairs,
+    /// Uses and revocations of API keys.
+    pub keys: Vec<NamedWrite>,
+}
+
+impl Moved {
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn len(&self) -> usize {
+        self.local.len() + self.keys.len()
+    }
 }
 
 impl State {
     fn has_moved(&self) -> bool {
-        !self.moved_positions.is_empty() || !self.moved_values.is_empty()
+        !self.moved_positions.is_empty() || !self.moved_sessions.is_empty() || !self.moved_keys.is_empty()
     }
 }
 
@@ -104,24 +126,43 @@ impl Local {
         Ok(first)
     }
 
-    /// Sets or removes a named value. Returns true if this is the first pending value since the last write.
-    pub fn move_value(&self, kind: Kind, name: &str, value: Option<Vec<u8>>) -> Result<bool> {
-        let (of_name, of_value) = match kind {
-            Kind::Session => ("length of the name of a session in bytes", "size of a session in bytes"),
-            Kind::Query => ("length of the name of a query in bytes", "size of a query in bytes"),
-            Kind::Key => ("length of the id of a key in bytes", "size of a key in bytes"),
-        };
-        check_length(of_name, name.len(), MAX_NAME_BYTES)?;
-        check_length(of_value, value.as_ref().map_or(0, Vec::len), MAX_VALUE_BYTES)?;
+    /// Sets or removes a session. Returns true if this is the first pending value since the last write.
+    pub fn move_session(&self, name: &str, session: Option<Vec<u8>>) -> Result<bool> {
+        check_value(Kind::Session, name, session.as_deref())?;
         let mut state = self.state();
         let first = !state.has_moved();
-        state.moved_values.insert((kind, name.to_owned()), value);
+        state.moved_sessions.insert(name.to_owned(), session);
         Ok(first)
     }
 
-    /// True if a named value is pending.
-    pub fn has_moved(&self, kind: Kind, name: &str) -> bool {
-        self.state().moved_values.contains_key(&(kind, name.to_owned()))
+    /// Records the use of a key, unless it is being revoked. Returns true if this is the first pending value since the
+    /// last write.
+    pub fn use_key(&self, id: &str, key: Vec<u8>) -> Result<bool> {
+        check_value(Kind::Key, id, Some(&key))?;
+        let mut state = self.state();
+        let first = !state.has_moved();
+        let pending = state.moved_keys.entry(id.to_owned()).or_insert_with(|| Some(Vec::new()));
+        pending.iter_mut().for_each(|pending| pending.clone_from(&key));
+        Ok(first)
+    }
+
+    /// Revokes a key. Returns true if this is the first pending value since the last write.
+    pub fn revoke_key(&self, id: &str) -> Result<bool> {
+        check_value(Kind::Key, id, None)?;
+        let mut state = self.state();
+        let first = !state.has_moved();
+        state.moved_keys.insert(id.to_owned(), None);
+        Ok(first)
+    }
+
+    /// True if a key is revoked, and the tree still has it.
+    pub fn is_revoking(&self, id: &str) -> bool {
+        self.state().moved_keys.get(id).is_some_and(Option::is_none)
+    }
+
+    /// Discards the pending use or revocation of a key.
+    pub fn take_back(&self, id: &str) {
+        self.state().moved_keys.remove(id);
     }
 
     /// Returns the values of a kind, sorted by name.
@@ -133,7 +174,13 @@ impl Local {
             let (key, value) = pair.map_err(reading)?;
             values.insert(layout::name_of(&key, kind.prefix())?, value.to_vec());
         }
-        for ((_, name), value) in state.moved_values.iter().filter(|((moved, _), _)| *moved == kind) {
+        let none = BTreeMap::new();
+        let pending = match kind {
+            Kind::Session => &state.moved_sessions,
+            Kind::Key => &state.moved_keys,
+            Kind::Query => &none,
+        };
+        for (name, value) in pending {
             match value {
                 Some(value) => values.insert(name.clone(), value.clone()),
                 None => values.remove(name),
@@ -142,28 +189,24 @@ impl Local {
         Ok(values.into_iter().collect())
     }
 
-    /// Discards a pending value.
-    pub fn take_back(&self, kind: Kind, name: &str) {
-        self.state().moved_values.remove(&(kind, name.to_owned()));
-    }
-
     /// Takes the revoked keys that are still in the tree. They count as removed from now on.
-    pub fn take_revoked(&self) -> Vec<(IVec, Option<IVec>)> {
-        let is_revoked = |key: &(Kind, String), value: &mut Option<Vec<u8>>| key.0 == Kind::Key && value.is_none();
-        let revoked = self.state().moved_values.extract_if(.., is_revoked).collect::<Vec<_>>();
-        revoked.into_iter().map(|((kind, name), _)| (kind.key(&name), None)).collect()
+    pub fn take_revoked(&self) -> Moved {
+        let revoked = self.state().moved_keys.extract_if(.., |_, key| key.is_none()).collect::<Vec<_>>();
+        Moved { keys: revoked.into_iter().map(key_write).collect(), local: Pairs::new() }
     }
 
     /// Takes some of the pending values, and returns whether these are all. They count as written from now on.
-    pub fn take_moved(&self) -> (Vec<(IVec, Option<IVec>)>, bool) {
+    pub fn take_moved(&self) -> (Moved, bool) {
         let mut state = self.state();
-        let mut moved = Vec::new();
+        let mut moved = Moved::default();
         while moved.len() < WRITTEN_AT_ONCE {
             if let Some(follower) = state.moved_positions.pop_first() {
                 let position = state.positions.get(&follower).copied();
-                moved.push((layout::position_key(&follower), position.map(value::encode_position)));
-            } else if let Some(((kind, name), value)) = state.moved_values.pop_first() {
-                moved.push((kind.key(&name), value.map(IVec::from)));
+                moved.local.push((layout::position_key(&follower), position.map(value::encode_position)));
+            } else if let Some((name, session)) = state.moved_sessions.pop_first() {
+                moved.local.push((Kind::Session.key(&name), session.map(IVec::from)));
+            } else if let Some(key) = state.moved_keys.pop_first() {
+                moved.keys.push(key_write(key));
             } else {
                 break;
             }
@@ -174,6 +217,26 @@ impl Local {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Creates the write of a pending key. Only a key that is there is used.
+fn key_write((name, value): (String, Option<Vec<u8>>)) -> NamedWrite {
+    let expects = if value.is_some() { Expects::Present } else { Expects::Any };
+    NamedWrite { kind: Kind::Key, name, value, expects }
+}
+
+/// Checks the size of a named value.
+///
+/// # Errors
+/// [`Error::LimitExceeded`]
+pub(super) fn check_value(kind: Kind, name: &str, value: Option<&[u8]>) -> Result<()> {
+    let (of_name, of_value) = match kind {
+        Kind::Session => ("length of the name of a session in bytes", "size of a session in bytes"),
+        Kind::Query => ("length of the name of a query in bytes", "size of a query in bytes"),
+        Kind::Key => ("length of the id of a key in bytes", "size of a key in bytes"),
+    };
+    check_length(of_name, name.len(), MAX_NAME_BYTES)?;
+    check_length(of_value, value.map_or(0, <[u8]>::len), MAX_VALUE_BYTES)
 }
 
 fn check_length(what: &'static str, actual: usize, maximum: usize) -> Result<()> {

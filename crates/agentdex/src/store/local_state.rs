@@ -1,4 +1,4 @@
-//! `LocalState`: access to node-local state, which is not part of the log.
+//! `LocalState`: access to what is not part of the log: node-local state, saved queries, and API keys.
 
 use std::sync::Arc;
 
@@ -8,14 +8,15 @@ use super::{
     commit::Committer,
     layout,
     local::{Kind, Local},
+    named::{Expects, NamedWrite},
     view::View,
     write::Transaction,
 };
-use crate::{Error, Result, access::Owner, change::Position};
+use crate::{Result, access::Owner, change::Position};
 
-/// Node-local state, which is not part of the log: positions of followers, sessions of network followers, saved
-/// queries, and API keys. Positions and sessions become durable within half a second, with the next write of local
-/// state; after a crash they may have an older value. Queries and keys are durable when the call returns.
+/// State that is not part of the log: positions of followers and sessions of network followers, which are node-local,
+/// saved queries, and API keys. Positions and sessions become durable within half a second, with the next write of
+/// local state; after a crash they may have an older value. Queries and keys are durable when the call returns.
 #[derive(Clone, Copy)]
 pub struct LocalState<'a> {
     pub(super) view: &'a View,
@@ -57,7 +58,7 @@ impl LocalState<'_> {
     /// # Errors
     /// Same as [`LocalState::set_position`].
     pub fn put_session(&self, name: &str, session: Vec<u8>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Session, name, Some(session)))
+        self.moves(|local| local.move_session(name, Some(session)))
     }
 
     /// Removes a session.
@@ -65,7 +66,7 @@ impl LocalState<'_> {
     /// # Errors
     /// Same as [`LocalState::set_position`].
     pub fn remove_session(&self, name: &str) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Session, name, None))
+        self.moves(|local| local.move_session(name, None))
     }
 
     /// Returns the saved queries.
@@ -89,7 +90,18 @@ impl LocalState<'_> {
     /// # Errors
     /// Same as [`LocalState::set_position`].
     pub fn put_query(&self, owner: Option<&Owner>, name: &str, query: Vec<u8>) -> Result<()> {
-        self.move_query(&query_key(owner, name), Some(query))
+        self.put_query_if(owner, name, query, Expects::Any)
+    }
+
+    /// Stores a query if there is one of that name, or none, as expected. Blocks until it is durable.
+    pub(crate) fn put_query_if(
+        &self,
+        owner: Option<&Owner>,
+        name: &str,
+        query: Vec<u8>,
+        expects: Expects,
+    ) -> Result<()> {
+        self.write(NamedWrite::new(Kind::Query, &query_key(owner, name), Some(query), expects)?, None)
     }
 
     /// Removes a query. Blocks until the removal is durable.
@@ -97,12 +109,7 @@ impl LocalState<'_> {
     /// # Errors
     /// Same as [`LocalState::set_position`].
     pub fn remove_query(&self, owner: Option<&Owner>, name: &str) -> Result<()> {
-        self.move_query(&query_key(owner, name), None)
-    }
-
-    fn move_query(&self, key: &str, query: Option<Vec<u8>>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Query, key, query))?;
-        self.make_durable(Kind::Query, key, Transaction::from(Vec::new()))
+        self.write(NamedWrite::new(Kind::Query, &query_key(owner, name), None, Expects::Any)?, None)
     }
 
     /// Returns the API keys, sorted by id.
@@ -123,16 +130,18 @@ impl LocalState<'_> {
 
     /// Stores a key together with an audit entry.
     pub(crate) fn put_key_noted(&self, id: &str, key: Vec<u8>, note: Option<AuditEntry>) -> Result<()> {
-        self.put_key_soon(id, key)?;
-        self.make_durable(Kind::Key, id, Transaction::noting(note))
+        let write = NamedWrite::new(Kind::Key, id, Some(key), Expects::Any)?;
+        self.view.local.take_back(id);
+        self.write(write, note)
     }
 
-    /// Stores an API key with the next write of local state.
+    /// Stores an API key as it was used, with the next write of local state. A key that is revoked meanwhile stays
+    /// revoked.
     ///
     /// # Errors
     /// Same as [`LocalState::set_position`].
-    pub fn put_key_soon(&self, id: &str, key: Vec<u8>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Key, id, Some(key)))
+    pub(crate) fn use_key(&self, id: &str, key: Vec<u8>) -> Result<()> {
+        self.moves(|local| local.use_key(id, key))
     }
 
     /// Removes an API key. Blocks until the removal is durable. If the disk has no space even for that, fails, but
@@ -146,35 +155,26 @@ impl LocalState<'_> {
 
     /// Removes a key together with an audit entry.
     pub(crate) fn remove_key_noted(&self, id: &str, note: Option<AuditEntry>) -> Result<()> {
-        self.moves(|local| local.move_value(Kind::Key, id, None))?;
-        self.make_durable(Kind::Key, id, Transaction { revokes_key: true, ..Transaction::noting(note) })
+        self.moves(|local| local.revoke_key(id))?;
+        let mut transaction = Transaction::noting(note);
+        // If there are many, they take several commits.
+        while {
+            self.committer.submit(Transaction { revokes_key: true, ..transaction }).wait()?;
+            self.is_removing_key(id)
+        } {
+            transaction = Transaction::noting(None);
+        }
+        Ok(())
     }
 
     /// True if an API key is removed, and the disk still has it.
     pub(crate) fn is_removing_key(&self, id: &str) -> bool {
-        self.view.local.has_moved(Kind::Key, id)
+        self.view.local.is_revoking(id)
     }
 
-    /// Commits pending values, together with other pending transactions. If there are many, they take several
-    /// commits.
-    fn make_durable(&self, kind: Kind, name: &str, transaction: Transaction) -> Result<()> {
-        let (local, committer, revokes_key) = (&self.view.local, self.committer, transaction.revokes_key);
-        let mut transaction = transaction;
-        loop {
-            let committed = committer.submit(transaction).wait();
-            if let Err(error @ Error::DiskFull { .. }) = committed {
-                // Of what is refused nothing may come later, but for what takes a right away.
-                if !revokes_key {
-                    local.take_back(kind, name);
-                }
-                return Err(error);
-            }
-            committed?;
-            if !local.has_moved(kind, name) {
-                return Ok(());
-            }
-            transaction = Transaction { revokes_key, ..Transaction::from(Vec::new()) };
-        }
+    fn write(&self, write: NamedWrite, note: Option<AuditEntry>) -> Result<()> {
+        let transaction = Transaction { named: Some(write), ..Transaction::noting(note) };
+        self.committer.submit(transaction).wait().map(drop)
     }
 
     fn moves(&self, change: impl FnOnce(&Local) -> Result<bool>) -> Result<()> {

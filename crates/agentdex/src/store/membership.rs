@@ -8,20 +8,30 @@ use super::{
 };
 use crate::{
     Error, Result,
-    access::{Access, Caller, NamespaceNumber, Role, Visibility},
+    access::{Access, Caller, Namespace, NamespaceNumber, Role, Visibility},
 };
 
 impl Applier<'_> {
-    /// Says who the members of a namespace are from here on.
+    /// Claims a namespace, changes its members, or gives it up. The notes of the author get who has joined and left.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the namespace was given up; [`Error::Contended`] if a new namespace has a name that is
+    /// claimed, or if an existing one has another owner.
     pub(super) fn write_namespace(&mut self, write: NamespaceWrite) -> Result<()> {
         let NamespaceWrite { number, mut record, members } = write;
+        let contended = |name: &Namespace| Error::Contended { id: name.to_string(), attempts: 1 };
         let seq = self.next_seq();
         let number = match number {
             Some(number) => {
                 let known = self.namespace(number)?.filter(|known| known.given_up.is_none());
-                record.members = known.ok_or_else(|| Error::NotFound { id: record.name.to_string() })?.members;
+                let known = known.ok_or_else(|| Error::NotFound { id: record.name.to_string() })?;
+                if known.owner != record.owner {
+                    return Err(contended(&record.name));
+                }
+                record.members = known.members;
                 number
             }
+            None if self.claimed(&record.name).is_some() => return Err(contended(&record.name)),
             None => {
                 self.state.namespaces += 1;
                 NamespaceNumber(self.state.namespaces)
@@ -31,6 +41,9 @@ impl Applier<'_> {
         let (joined, left) = record.set_members(&members.unwrap_or_default(), seq);
         self.set(layout::namespace_key(number), Some(record.encode()));
         self.effects.namespaces.push((number, Some(record)));
+        for note in &mut self.author.notes {
+            (note.joined, note.left) = (joined.clone(), left.clone());
+        }
         if !joined.is_empty() || !left.is_empty() {
             let actor = self.author.caller.owner().map(ToString::to_string);
             self.append(Content::Membership(MembershipEntry { number, joined, left }), actor);

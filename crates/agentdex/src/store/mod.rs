@@ -27,7 +27,8 @@
 //! - `snapshot`, `saving`, `restore`: consistent snapshots, and stores restored from them
 //! - `records`, `expiry`: reading records and expiries
 //! - `restricted`: restricted Things
-//! - `local`, `local_state`: node-local state outside of the log
+//! - `named`: saved queries and API keys
+//! - `local`, `local_state`: node-local state outside of the log, and pending uses and revocations of keys
 //!
 //! A write is a [`Write`] with a precondition, submitted in a transaction. Its [`Ticket`] resolves when the
 //! transaction is durable. Changes are recorded as [`Change`]s in the log, which is read by followers.
@@ -63,6 +64,7 @@ mod logged;
 mod logged_change;
 mod lossy_import;
 mod membership;
+mod named;
 mod namespaces;
 mod open;
 mod options;
@@ -146,6 +148,8 @@ pub use self::{
         Write,
     },
 };
+
+pub(crate) use self::named::Expects;
 
 #[doc(hidden)]
 pub use self::{gaps::Gaps, options::FlushHook, panics::is_caught as is_panic_caught};

@@ -1,6 +1,6 @@
 //! Types of a write: operation, precondition, and outcome.
 
-use super::{AuditEntry, namespaces::NamespaceWrite};
+use super::{AuditEntry, named::NamedWrite, namespaces::NamespaceWrite};
 use crate::{
     access::{Access, AccessRequest, Caller, Visibility},
     change::{DeletionReason, Precondition, Seq, Timestamp},
@@ -278,6 +278,8 @@ pub(super) struct Transaction {
     pub writes: Vec<Write>,
     /// Change of a namespace, if any.
     pub namespace: Option<NamespaceWrite>,
+    /// Write of a saved query or an API key, if any.
+    pub named: Option<NamedWrite>,
     /// True if the writes are applied and then rolled back, so only their outcomes are returned.
     pub dry_run: bool,
     /// True if the transaction revokes an API key.
@@ -285,9 +287,9 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
-    /// Creates a transaction that changes no namespace and is not rolled back.
+    /// Creates a transaction that writes only records and is not rolled back.
     pub fn new(author: Author, writes: Vec<Write>) -> Transaction {
-        Transaction { author, writes, namespace: None, dry_run: false, revokes_key: false }
+        Transaction { author, writes, namespace: None, named: None, dry_run: false, revokes_key: false }
     }
 
     /// Creates a transaction that writes only an audit entry and pending local state.
