@@ -118,20 +118,25 @@ impl Namespaces {
     /// # Errors
     /// [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].
     pub fn remove(&self, name: &Namespace) -> Result<bool> {
-        self.remove_as(Author::default(), name, |_| None)
+        let Some(namespace) = self.find(name) else { return Ok(false) };
+        self.remove_as(Author::default(), &namespace, |_| None)
     }
 
-    /// Removes a namespace on behalf of an author. `note` sets the author of the audit entry.
+    /// Removes a namespace on behalf of an author, unless it has another owner meanwhile. `note` sets the author of the
+    /// audit entry.
     pub(super) fn remove_as(
         &self,
         author: Author,
-        name: &Namespace,
+        ClaimedNamespace { name, owner, .. }: &ClaimedNamespace,
         note: impl Fn(AuditEntry) -> Option<AuditEntry>,
     ) -> Result<bool> {
         at_current(name, || {
-            let Some((number, record)) = self.store.find_namespace(name) else { return Ok(false) };
+            let known = self.store.find_namespace(name);
+            let Some((number, record)) = known.filter(|(_, record)| record.owner.as_ref() == Some(owner)) else {
+                return Ok(false);
+            };
             let mut author = author.clone();
-            author.notes.extend(note(entry("DELETE", name, record.owner.as_ref(), None)));
+            author.notes.extend(note(entry("DELETE", name, Some(owner), None)));
             let record = NamespaceRecord::clone(&record);
             self.store
                 .write_namespace(author, NamespaceWrite { number: Some(number), record, members: None })
@@ -176,4 +181,70 @@ fn claimed(record: &NamespaceRecord) -> Option<ClaimedNamespace> {
         created: record.created,
         proof: record.proof.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::change::Timestamp;
+
+    fn namespace(owner: &str, members: &[&str]) -> ClaimedNamespace {
+        let (name, owner) = ("crew".parse().unwrap(), owner.parse().unwrap());
+        let members = members.iter().map(|member| member.parse().unwrap()).collect();
+        ClaimedNamespace { name, owner, members, created: Timestamp(0), proof: None }
+    }
+
+    fn open(directory: &std::path::Path) -> Namespaces {
+        Namespaces::new(&Store::open(directory, Default::default()).unwrap())
+    }
+
+    #[test]
+    fn of_owners_who_claim_a_name_at_once_one_gets_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let namespaces = open(directory.path());
+        for _ in 0..8 {
+            let claims: Vec<Result<bool>> = thread::scope(|scope| {
+                let claim = |number| namespaces.put(namespace(&format!("owner{number}"), &[]));
+                let claims: Vec<_> = (0..16).map(|number| scope.spawn(move || claim(number))).collect();
+                claims.into_iter().map(|claim| claim.join().unwrap()).collect()
+            });
+            assert_eq!(claims.iter().filter(|claim| matches!(claim, Ok(true))).count(), 1);
+            let refused = claims.iter().filter(|claim| matches!(claim, Err(Error::AccessRefused { .. })));
+            assert_eq!(refused.count(), 15);
+            assert!(namespaces.remove(&"crew".parse().unwrap()).unwrap());
+        }
+        namespaces.store.close();
+    }
+
+    #[test]
+    fn namespace_that_has_another_owner_meanwhile_is_not_given_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let namespaces = open(directory.path());
+        let of_alice = namespace("alice", &[]);
+        namespaces.put(of_alice.clone()).unwrap();
+        assert!(namespaces.remove(&of_alice.name).unwrap());
+        namespaces.put(namespace("bob", &[])).unwrap();
+        assert!(!namespaces.remove_as(Author::default(), &of_alice, |_| None).unwrap());
+        assert_eq!(namespaces.list().len(), 1);
+        namespaces.store.close();
+    }
+
+    #[test]
+    fn audit_entries_have_who_joined_and_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let namespaces = open(directory.path());
+        for members in [&["bob", "carol"][..], &["carol", "dave"], &["carol", "dave"]] {
+            namespaces.put_as(Author::default(), namespace("alice", members), Some).unwrap();
+        }
+        let claimed = namespaces.find(&"crew".parse().unwrap()).unwrap();
+        namespaces.remove_as(Author::default(), &claimed, Some).unwrap();
+        let names = |owners: &[Owner]| owners.iter().map(Owner::as_str).collect::<Vec<_>>().join(" ");
+        let entries = namespaces.store.audited(0, 9).unwrap().entries;
+        let changes: Vec<_> = entries.iter().map(|entry| (names(&entry.joined), names(&entry.left))).collect();
+        let expected = [("alice bob carol", ""), ("dave", "bob"), ("", ""), ("", "alice carol dave")];
+        assert_eq!(changes, expected.map(|(joined, left)| (joined.to_owned(), left.to_owned())));
+        namespaces.store.close();
+    }
 }

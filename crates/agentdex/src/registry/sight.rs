@@ -187,6 +187,6 @@ impl Registry {
             return Err(Error::AccessRefused { message });
         }
         let author = self.author(AccessRequest::default())?;
-        self.0.namespaces.remove_as(author, name, |entry| self.entry_of_principal(entry))
+        self.0.namespaces.remove_as(author, &known, |entry| self.entry_of_principal(entry))
     }
 }

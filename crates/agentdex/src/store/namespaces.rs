@@ -102,7 +102,7 @@ impl NamespaceRecord {
 /// A change of a namespace.
 #[derive(Debug, Clone)]
 pub struct NamespaceWrite {
-    /// Number of the namespace, or `None` for a new namespace.
+    /// Number of the namespace, or `None` for a new namespace, whose name must not be claimed.
     pub number: Option<NamespaceNumber>,
     /// New record, except for membership intervals.
     pub record: NamespaceRecord,
