@@ -48,8 +48,10 @@ fn memory(view: &View, now: Timestamp) -> Result<Vec<String>> {
         format!("{:?} records", view.records),
         format!("log: {start:?} to {}", view.log.last()),
         format!("audit trail: {:?}", view.audit.last()),
-        format!("expired: {:?}", view.expiries.all_expired(now)?),
     ];
+    if view.expiries.grace.pending().is_none() {
+        memory.push(format!("expired: {:?}", view.expiries.all_expired(now)?));
+    }
     let mut restricted = view.restricted.ids();
     restricted.sort_unstable();
     memory.extend(restricted.iter().map(|id| format!("access to {id}: {:?}", view.restricted.access(id))));

@@ -39,13 +39,18 @@ pub(super) struct Folded {
 impl From<Pairs> for Folded {
     /// A single commit.
     fn from(pairs: Pairs) -> Folded {
-        let bytes = pairs.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, |value| value.len())).sum();
-        let is_foldable = pairs.iter().all(is_foldable);
-        Folded { pairs: pairs.into_iter().collect(), commits: 1, bytes, is_foldable }
+        Folded::of(pairs, 1)
     }
 }
 
 impl Folded {
+    /// Pairs of a number of commits.
+    pub fn of(pairs: Pairs, commits: u64) -> Folded {
+        let bytes = pairs.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, |value| value.len())).sum();
+        let is_foldable = pairs.iter().all(is_foldable);
+        Folded { pairs: pairs.into_iter().collect(), commits, bytes, is_foldable }
+    }
+
     /// Folds consecutive commits, so that a store that is behind installs fewer batches. Commits of which an
     /// intermediate value matters to the state in memory stay on their own.
     pub fn fold(commits: impl IntoIterator<Item = Pairs>) -> Vec<Folded> {

@@ -15,6 +15,7 @@
 //!   of keys and values
 //! - `effects`: changes of a commit to the state in memory, which follow from its keys and values
 //! - `install`: commits that another store has decided
+//! - `comparison`, `shadow`: comparison of a store with one that has installed its commits, for tests
 //! - `log`, `logged`, `recent`, `reader`: changes of Things and of memberships
 //! - `past`: lives of ids that were restricted at some time
 //! - `namespaces`: current and past members of namespaces
@@ -40,7 +41,7 @@ mod audit_entries;
 mod check;
 mod clock;
 mod commit;
-#[cfg(test)]
+#[cfg(any(test, debug_assertions))]
 mod comparison;
 mod copy;
 mod damage;
@@ -87,6 +88,8 @@ mod restricted;
 mod salvage;
 mod saving;
 mod serving;
+#[cfg(debug_assertions)]
+mod shadow;
 mod snapshot;
 mod space;
 mod sum;
@@ -164,6 +167,8 @@ pub struct Store {
 /// The committer, and the threads of its own.
 struct Handle {
     committer: Arc<Committer>,
+    #[cfg(debug_assertions)]
+    shadow: Option<Arc<shadow::Shadow>>,
     threads: Mutex<Option<[JoinHandle<()>; 2]>>,
 }
 
@@ -175,8 +180,12 @@ impl Handle {
             self.committer.close();
             // A panic in it was dealt with there.
             let _ = committing.join();
+            #[cfg(debug_assertions)]
+            let difference = self.shadow.as_ref().and_then(|shadow| shadow.difference());
             self.committer.release();
             let _ = witnessing.join();
+            #[cfg(debug_assertions)]
+            assert!(thread::panicking() || difference.is_none(), "the store and its shadow differ: {difference:?}");
         }
     }
 }
@@ -204,8 +213,17 @@ impl Store {
             let thread = thread::Builder::new().name(name.into()).spawn(move || run(&running));
             thread.map_err(|source| Error::Io { doing: format!("starting the thread {name}"), source })
         };
+        #[cfg(debug_assertions)]
+        let shadow = shadow::Shadow::of(&view)?;
         let threads = [start("committer", Committer::run)?, start("witness", Committer::run_witness)?];
-        Ok(Store { view, handle: Arc::new(Handle { committer, threads: Mutex::new(Some(threads)) }) })
+        let threads = Mutex::new(Some(threads));
+        let handle = Handle {
+            committer,
+            #[cfg(debug_assertions)]
+            shadow,
+            threads,
+        };
+        Ok(Store { view, handle: Arc::new(handle) })
     }
 
     /// Commits the submitted transactions, stops accepting writes, wakes everyone waiting for changes, and releases
@@ -509,7 +527,9 @@ impl Store {
         self.view.log.start().trimmed_to
     }
 
-    /// Claims a namespace, changes its members, or gives it up.
+    /// Claims a namespace, changes its members, or gives it up. Fails with [`crate::Error::Contended`] if the name of a
+    /// new namespace is claimed or if the namespace has another owner, and with [`crate::Error::NotFound`] if it was
+    /// given up.
     pub fn write_namespace(&self, author: Author, namespace: NamespaceWrite) -> Ticket {
         let transaction = Transaction { namespace: Some(namespace), ..Transaction::new(author, Vec::new()) };
         self.handle.committer.submit(transaction)

@@ -164,8 +164,8 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
         was_closed: !is_there || seen.slot().is_some_and(|slot| slot.is_closed),
         closed: OnceLock::new(),
         records: AtomicU64::new(state.records),
-        #[cfg(test)]
-        observer: OnceLock::new(),
+        #[cfg(any(test, debug_assertions))]
+        observers: Default::default(),
     };
     // From here on it is written.
     upgrade::clean(directory);

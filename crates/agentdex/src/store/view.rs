@@ -29,9 +29,9 @@ use crate::{
     change::{Epoch, Seq, Timestamp},
 };
 
-/// Observer of the commits of a store.
-#[cfg(test)]
-pub(super) type Observer = Box<dyn Fn(&super::overlay::Pairs) + Send + Sync>;
+/// Observer of the commits of a store, called with the pairs of a commit, or of a number of commits folded into one.
+#[cfg(any(test, debug_assertions))]
+pub(super) type Observer = Box<dyn Fn(&super::overlay::Pairs, u64) + Send + Sync>;
 
 /// Tree with its in-memory state.
 pub(super) struct View {
@@ -61,9 +61,9 @@ pub(super) struct View {
     pub closed: OnceLock<String>,
     /// Number of records, including expired records.
     pub records: AtomicU64,
-    /// Observer of the commits that are published, in order; for tests.
-    #[cfg(test)]
-    pub observer: OnceLock<Observer>,
+    /// Observers of the commits that are published, in order; for tests.
+    #[cfg(any(test, debug_assertions))]
+    pub observers: std::sync::RwLock<Vec<Observer>>,
 }
 
 impl View {
@@ -75,6 +75,18 @@ impl View {
         self.expiries
             .count(Timestamp::now(), all)
             .map_or_else(|_| all(), |(expired, all)| all - (expired as u64).min(all))
+    }
+
+    /// Adds an observer of commits.
+    #[cfg(any(test, debug_assertions))]
+    pub fn observe(&self, observer: Observer) {
+        super::tree::write(&self.observers).push(observer);
+    }
+
+    /// Tells the observers of commits that are about to be published.
+    #[cfg(any(test, debug_assertions))]
+    pub fn notify_observers(&self, pairs: &super::overlay::Pairs, commits: u64) {
+        super::tree::read(&self.observers).iter().for_each(|observe| observe(pairs, commits));
     }
 
     /// Makes a durable batch visible. `moved` lists the expiries added or removed. `restricted` lists the Things that

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering},
 };
 
 use agentdex_api::{AuditChain, AuditEntry};
@@ -11,11 +11,11 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    access::{AccessRequest, Caller, Namespace, Owner, Principal, Role, Visibility},
+    access::{Access, AccessRequest, Caller, Namespace, Owner, Principal, Role, Visibility},
     change::{DeletionReason, Position, Precondition, Seq, Timestamp},
     store::{
         Author, CopiedDirectory, Declares, Edited, Expiry, NamespaceRecord, NamespaceWrite, Operation, Original,
-        OwnDeclaration, Store, Ticket, Write, comparison::difference, options::Options,
+        OwnDeclaration, Store, Ticket, Write, comparison::difference, log::Start, options::Options, view::View,
     },
 };
 
@@ -61,7 +61,7 @@ impl Observed {
         let options = Options::default().retained_changes(300).retained_at_any_age(100);
         let (store, published) = (Store::open(directory, options).unwrap(), Arc::<Mutex<Vec<Pairs>>>::default());
         let kept = published.clone();
-        assert!(store.view.observer.set(Box::new(move |pairs| kept.lock().unwrap().push(pairs.clone()))).is_ok());
+        store.view.observe(Box::new(move |pairs, _| kept.lock().unwrap().push(pairs.clone())));
         Observed { store, published }
     }
 
@@ -434,4 +434,47 @@ fn commits_that_a_store_can_not_have_decided_are_refused() {
     assert!(matches!(other.install(commits[1].clone()), Err(InstallError::OutOfOrder { .. })));
     other.install(commits[0].clone()).unwrap();
     assert!(matches!(other.install(commits[0].clone()), Err(InstallError::OutOfOrder { .. })));
+}
+
+#[test]
+fn differences_between_stores_are_found() {
+    let private = || Access { owner: Some(owner("alice")), visibility: Visibility::Private, ..Access::default() };
+    let changes: [&dyn Fn(&View); 8] = [
+        &|view| view.records.store(view.records.load(Ordering::Acquire) + 1, Ordering::Release),
+        &|view| view.restricted.publish_narrower(&[("urn:x".to_owned(), private())]),
+        &|view| {
+            let id = view.past.since(Seq::ZERO).remove(0);
+            view.past.forget(&[(id.clone(), view.past.last(&id).unwrap())]);
+        },
+        &|view| view.namespaces.publish(vec![(view.namespaces.list()[0].0, None)]),
+        &|view| {
+            let mut end = view.audit.last();
+            end.append(AuditEntry::default());
+            view.audit.publish(end);
+        },
+        &|view| view.log.begin_at(Start { trimmed_to: view.log.last(), oldest: view.log.last().next() }),
+        &|view| view.expiries.publish(vec![(layout::due_key(Timestamp(1), "urn:x"), true)], || {}),
+        &|view| {
+            let db = view.tree.db().unwrap();
+            let (text, _) = db.scan_prefix(layout::TEXTS).next_back().unwrap().unwrap();
+            db.insert(text, "{}").unwrap();
+        },
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let root = tempfile::tempdir().unwrap();
+        let (one, other) = directories(&root);
+        let [one, other] = [&one, other.path()].map(Observed::open);
+        let mut all = Transactions::new(8);
+        let has_all = |store: &Store| !store.namespaces().is_empty() && !store.view.past.since(Seq::ZERO).is_empty();
+        while all.step < 60 || !has_all(&one.store) {
+            all.next(&one.store);
+        }
+        one.published().into_iter().for_each(|commit| other.install(commit).unwrap());
+        compare(&one, &other);
+        change(&other.store.view);
+        let difference = difference(&one.store.view, &other.store.view, Timestamp::now()).unwrap();
+        assert!(difference.is_some(), "change {number} is not found");
+        // A shadow would find it too.
+        other.store.view.close("a test has changed it".into());
+    }
 }

@@ -1,0 +1,105 @@
+//! `Shadow`: a second store that installs every commit of a store, and is compared with it when that is closed: all that
+//! a store has in memory must follow from its commits. For tests, enabled in debug builds by an environment variable.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use uuid::Uuid;
+
+use super::{
+    commit::Committer,
+    comparison::difference,
+    directory::{create_directory, open_tree},
+    install::Folded,
+    open::{self, Opened},
+    options::Options,
+    restore::Filling,
+    tree::reading,
+    view::View,
+};
+use crate::{Result, change::Timestamp};
+
+/// Environment variable that gives each store a shadow.
+const VARIABLE: &str = "AGENTDEX_TEST_SHADOW";
+
+/// The shadow of a store.
+pub(super) struct Shadow {
+    original: Arc<View>,
+    view: Arc<View>,
+    committer: Committer,
+    /// First commit that couldn't be installed.
+    failure: Mutex<Option<String>>,
+    directory: PathBuf,
+}
+
+impl Shadow {
+    /// Gives a store that has just been opened a shadow, if the environment asks for it. A damaged store has none.
+    pub fn of(view: &Arc<View>) -> Result<Option<Arc<Shadow>>> {
+        if env::var_os(VARIABLE).is_none() {
+            return Ok(None);
+        }
+        let directory = env::temp_dir().join(format!("agentdex-shadow-{}", Uuid::new_v4()));
+        create_directory(&directory)?;
+        let options = Options { followed: Vec::new(), before_flush: None, ..view.options.clone() };
+        let copy = copy(view, &directory, &options).and_then(|()| open::open(&directory, options));
+        let Ok(Opened { view: shadow, files, witness, state }) = copy else {
+            let _ = fs::remove_dir_all(&directory);
+            return Ok(None);
+        };
+        let shadow = Arc::new(shadow);
+        let committer = Committer::new(shadow.clone(), files, Arc::new(witness), state)?;
+        let shadow =
+            Arc::new(Shadow { original: view.clone(), view: shadow, committer, failure: Mutex::default(), directory });
+        let installs = Arc::downgrade(&shadow);
+        view.observe(Box::new(move |pairs, commits| {
+            installs.upgrade().into_iter().for_each(|shadow| shadow.install(Folded::of(pairs.clone(), commits)));
+        }));
+        Ok(Some(shadow))
+    }
+
+    fn install(&self, commits: Folded) {
+        if let Err(error) = self.committer.install(commits) {
+            self.failure().get_or_insert(error.to_string());
+        }
+    }
+
+    /// Returns the first difference to the store, which accepts no more commits, or `None`.
+    pub fn difference(&self) -> Option<String> {
+        let view = &self.original;
+        // What an unreadable store or a failed commit contains isn't known.
+        if view.closed.get().is_some() || view.tree.damage.count() > 0 {
+            return None;
+        }
+        if view.expiries.grace.pending().is_none() {
+            self.view.expiries.grace.grant();
+        }
+        let failure = self.failure().take();
+        failure.or_else(|| difference(view, &self.view, Timestamp::now()).ok().flatten())
+    }
+
+    fn failure(&self) -> MutexGuard<'_, Option<String>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shadow {
+    fn drop(&mut self) {
+        self.committer.release();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Copies all keys and values of a store.
+fn copy(view: &View, directory: &Path, options: &Options) -> Result<()> {
+    let tree = open_tree(directory, options)?;
+    let mut filling = Filling::new(&tree);
+    for pair in view.tree.db()?.iter() {
+        let (key, value) = pair.map_err(reading)?;
+        filling.put(key, value)?;
+    }
+    filling.finish()?;
+    Ok(())
+}
