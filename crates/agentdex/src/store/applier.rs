@@ -8,13 +8,13 @@ use sled::IVec;
 
 use super::{
     declaration::Declarer,
-    effects::Effects,
+    effects::{Effects, Staged},
     expiry::extended,
     gaps::Gaps,
     layout,
-    named::NamedWrite,
+    named_write::{Expects, NamedWrite},
     namespaces::Namespaces,
-    overlay::{Overlay, Sealed},
+    overlay::Overlay,
     sum::Digest,
     value::{self, Body, ChangeEntry, State, StoredRecord},
     view::View,
@@ -82,20 +82,6 @@ pub(super) struct Description {
     pub text: String,
     pub capabilities: Vec<String>,
     pub patch: Option<Patch>,
-}
-
-/// A commit ready to be written.
-pub(super) struct Staged {
-    pub sealed: Sealed,
-    pub effects: Effects,
-    /// True if the commit restricts access or revokes a key.
-    pub revokes: bool,
-}
-
-impl Staged {
-    pub fn new(sealed: Sealed, effects: Effects) -> Staged {
-        Staged { revokes: sealed.revokes || effects.narrows, sealed, effects }
-    }
 }
 
 impl<'a> Applier<'a> {
@@ -181,6 +167,21 @@ impl<'a> Applier<'a> {
     /// Stages a value that is not part of a record.
     pub fn set(&mut self, key: IVec, value: Option<IVec>) {
         self.overlay.set(key, value);
+    }
+
+    /// Stages a named value.
+    ///
+    /// # Errors
+    /// [`Error::Contended`] if the value isn't as expected.
+    fn write_named(&mut self, write: NamedWrite) -> Result<()> {
+        let NamedWrite { kind, name, value, expects } = write;
+        let key = kind.key(&name);
+        let is_present = self.overlay.get_open(&key)?.is_some();
+        if (expects == Expects::Absent && is_present) || (expects == Expects::Present && !is_present) {
+            return Err(Error::Contended { id: name, attempts: 1 });
+        }
+        self.overlay.set(key, value.map(IVec::from));
+        Ok(())
     }
 
     /// Stages pending uses and revocations of keys. Uses of keys that are no longer there are left out.

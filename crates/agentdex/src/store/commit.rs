@@ -20,8 +20,9 @@ use std::{
 use sled::IVec;
 
 use super::{
-    applier::{Applier, Command, Moment, Staged},
+    applier::{Applier, Command, Moment},
     clock::LogClock,
+    effects::Staged,
     install::{Folded, InstallError},
     layout,
     local::{Moved, WRITE_AFTER},

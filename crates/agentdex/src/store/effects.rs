@@ -5,7 +5,6 @@ use agentdex_api::AuditChain;
 use sled::IVec;
 
 use super::{
-    applier::Staged,
     audit,
     clock::LogClock,
     layout,
@@ -110,7 +109,19 @@ impl Effects {
     }
 }
 
+/// A commit ready to be written.
+pub(super) struct Staged {
+    pub sealed: Sealed,
+    pub effects: Effects,
+    /// True if the commit restricts access or revokes a key.
+    pub revokes: bool,
+}
+
 impl Staged {
+    pub fn new(sealed: Sealed, effects: Effects) -> Staged {
+        Staged { revokes: sealed.revokes || effects.narrows, sealed, effects }
+    }
+
     /// Derives the effects of a sealed commit from its pairs, ascending by key. The tree doesn't contain it yet.
     pub fn of(view: &View, db: &sled::Db, sealed: Sealed) -> Result<Staged> {
         let Sealed { pairs, before, state, .. } = &sealed;

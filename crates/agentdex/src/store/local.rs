@@ -14,12 +14,12 @@ use sled::IVec;
 
 use super::{
     layout,
-    named::{Expects, NamedWrite},
+    named_write::{Expects, Kind, MAX_NAME_BYTES, NamedWrite, check_length, check_value},
     overlay::Pairs,
     tree::{Tree, reading},
     value,
 };
-use crate::{Error, Result, change::Position};
+use crate::{Result, change::Position};
 
 /// Maximum time that changed local state waits for a commit to be written with.
 pub(super) const WRITE_AFTER: Duration = Duration::from_millis(500);
@@ -27,38 +27,10 @@ pub(super) const WRITE_AFTER: Duration = Duration::from_millis(500);
 /// Maximum number of entries written per commit.
 const WRITTEN_AT_ONCE: usize = 1024;
 
-/// The longest name of a follower, a session or a query.
-const MAX_NAME_BYTES: usize = 4 * 1024;
-
-/// The largest session or query.
-const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
-
 /// The local state of a store.
 pub(super) struct Local {
     tree: Arc<Tree>,
     state: Mutex<State>,
-}
-
-/// Named values that are stored as they were given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    Session,
-    Query,
-    Key,
-}
-
-impl Kind {
-    fn prefix(self) -> &'static [u8] {
-        match self {
-            Kind::Session => layout::SESSIONS,
-            Kind::Query => layout::QUERIES,
-            Kind::Key => layout::KEYS,
-        }
-    }
-
-    pub(super) fn key(self, name: &str) -> IVec {
-        layout::join(&[self.prefix(), name.as_bytes()])
-    }
 }
 
 /// Positions are all in memory; of sessions and keys only the pending ones.
@@ -223,25 +195,4 @@ impl Local {
 fn key_write((name, value): (String, Option<Vec<u8>>)) -> NamedWrite {
     let expects = if value.is_some() { Expects::Present } else { Expects::Any };
     NamedWrite { kind: Kind::Key, name, value, expects }
-}
-
-/// Checks the size of a named value.
-///
-/// # Errors
-/// [`Error::LimitExceeded`]
-pub(super) fn check_value(kind: Kind, name: &str, value: Option<&[u8]>) -> Result<()> {
-    let (of_name, of_value) = match kind {
-        Kind::Session => ("length of the name of a session in bytes", "size of a session in bytes"),
-        Kind::Query => ("length of the name of a query in bytes", "size of a query in bytes"),
-        Kind::Key => ("length of the id of a key in bytes", "size of a key in bytes"),
-    };
-    check_length(of_name, name.len(), MAX_NAME_BYTES)?;
-    check_length(of_value, value.map_or(0, <[u8]>::len), MAX_VALUE_BYTES)
-}
-
-fn check_length(what: &'static str, actual: usize, maximum: usize) -> Result<()> {
-    if actual > maximum {
-        return Err(Error::LimitExceeded { what, maximum: maximum as u64 });
-    }
-    Ok(())
 }

@@ -7,8 +7,8 @@ use agentdex_api::AuditEntry;
 use super::{
     commit::Committer,
     layout,
-    local::{Kind, Local},
-    named::{Expects, NamedWrite},
+    local::Local,
+    named_write::{Expects, Kind, NamedWrite},
     view::View,
     write::Transaction,
 };

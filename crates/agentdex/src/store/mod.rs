@@ -28,7 +28,7 @@
 //! - `snapshot`, `saving`, `restore`: consistent snapshots, and stores restored from them
 //! - `records`, `expiry`: reading records and expiries
 //! - `restricted`: restricted Things
-//! - `named`: saved queries and API keys
+//! - `named_write`: saved queries and API keys
 //! - `local`, `local_state`: node-local state outside of the log, and pending uses and revocations of keys
 //!
 //! A write is a [`Write`] with a precondition, submitted in a transaction. Its [`Ticket`] resolves when the
@@ -65,7 +65,7 @@ mod logged;
 mod logged_change;
 mod lossy_import;
 mod membership;
-mod named;
+mod named_write;
 mod namespaces;
 mod open;
 mod options;
@@ -152,7 +152,7 @@ pub use self::{
     },
 };
 
-pub(crate) use self::named::Expects;
+pub(crate) use self::named_write::Expects;
 
 #[doc(hidden)]
 pub use self::{gaps::Gaps, options::FlushHook, panics::is_caught as is_panic_caught};

@@ -1,6 +1,6 @@
 //! Types of a write: operation, precondition, and outcome.
 
-use super::{AuditEntry, named::NamedWrite, namespaces::NamespaceWrite};
+use super::{AuditEntry, named_write::NamedWrite, namespaces::NamespaceWrite};
 use crate::{
     access::{Access, AccessRequest, Caller, Visibility},
     change::{DeletionReason, Precondition, Seq, Timestamp},

@@ -1,11 +1,38 @@
 //! Named values: saved queries and API keys. Whether such a value may be written is decided in the commit, so of two
 //! writes that expect a name to be free one wins.
 
-use super::{
-    applier::Applier,
-    local::{Kind, check_value},
-};
+use sled::IVec;
+
+use super::layout;
 use crate::{Error, Result};
+
+/// The longest name of a follower, a session or a query.
+pub(super) const MAX_NAME_BYTES: usize = 4 * 1024;
+
+/// The largest session or query.
+const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Named values that are stored as they were given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Session,
+    Query,
+    Key,
+}
+
+impl Kind {
+    pub fn prefix(self) -> &'static [u8] {
+        match self {
+            Kind::Session => layout::SESSIONS,
+            Kind::Query => layout::QUERIES,
+            Kind::Key => layout::KEYS,
+        }
+    }
+
+    pub fn key(self, name: &str) -> IVec {
+        layout::join(&[self.prefix(), name.as_bytes()])
+    }
+}
 
 /// A write of a named value.
 #[derive(Debug, Clone)]
@@ -39,21 +66,26 @@ impl NamedWrite {
     }
 }
 
-impl Applier<'_> {
-    /// Stages a named value.
-    ///
-    /// # Errors
-    /// [`Error::Contended`] if the value isn't as expected.
-    pub(super) fn write_named(&mut self, write: NamedWrite) -> Result<()> {
-        let NamedWrite { kind, name, value, expects } = write;
-        let key = kind.key(&name);
-        let is_present = self.overlay.get_open(&key)?.is_some();
-        if (expects == Expects::Absent && is_present) || (expects == Expects::Present && !is_present) {
-            return Err(Error::Contended { id: name, attempts: 1 });
-        }
-        self.overlay.set(key, value.map(Into::into));
-        Ok(())
+/// Checks the size of a named value.
+///
+/// # Errors
+/// [`Error::LimitExceeded`]
+pub(super) fn check_value(kind: Kind, name: &str, value: Option<&[u8]>) -> Result<()> {
+    let (of_name, of_value) = match kind {
+        Kind::Session => ("length of the name of a session in bytes", "size of a session in bytes"),
+        Kind::Query => ("length of the name of a query in bytes", "size of a query in bytes"),
+        Kind::Key => ("length of the id of a key in bytes", "size of a key in bytes"),
+    };
+    check_length(of_name, name.len(), MAX_NAME_BYTES)?;
+    check_length(of_value, value.map_or(0, <[u8]>::len), MAX_VALUE_BYTES)
+}
+
+/// Fails if a length exceeds its limit.
+pub(super) fn check_length(what: &'static str, actual: usize, maximum: usize) -> Result<()> {
+    if actual > maximum {
+        return Err(Error::LimitExceeded { what, maximum: maximum as u64 });
     }
+    Ok(())
 }
 
 #[cfg(test)]
