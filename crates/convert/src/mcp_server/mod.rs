@@ -19,6 +19,7 @@
 
 mod authentication;
 mod card_shapes;
+mod client_configuration;
 mod envelope;
 mod export;
 mod format;
@@ -39,6 +40,9 @@ mod tool;
 
 pub(super) use self::format::FORMAT;
 pub use self::{
+    client_configuration::{
+        Configuration, ConfigurationOptions, McpClient, RegistryAddress, Variable, is_configured_name,
+    },
     export::{from_thing, is_name, server_name},
     read::Server,
     registry_metadata::{RegistryMetadata, registry_metadata_patch, with_registry_metadata},
