@@ -119,7 +119,7 @@ impl<'w> EntryWriter<'w> {
         for (name, value) in environment {
             match (self.client, value.as_literal()) {
                 (McpClient::Codex, None) => {
-                    value.variables().for_each(|variable| self.use_variable(variable));
+                    self.pass_on(name, value)?;
                     passed.push(Value::from(name.as_str()));
                 }
                 (McpClient::ClaudeDesktop, None) => self.notes.push(format!(
@@ -131,6 +131,19 @@ impl<'w> EntryWriter<'w> {
         self.set_object("env", values);
         if !passed.is_empty() {
             self.set("env_vars", passed.into());
+        }
+        Ok(())
+    }
+
+    /// Uses the variable that Codex passes to a program, under the name that it has there.
+    fn pass_on(&mut self, name: &str, value: &Template) -> Writing<()> {
+        let is_secret = value.variables().any(|variable| variable.is_secret);
+        let description = value.variables().find_map(|variable| variable.description.clone());
+        self.use_variable(&Variable { name: name.to_owned(), description, is_secret });
+        if value.parts().len() > 1 {
+            let whole = value.render(|_| "…".to_owned());
+            self.check(&whole)?;
+            self.notes.push(format!("{name} must contain the whole value: {whole}"));
         }
         Ok(())
     }

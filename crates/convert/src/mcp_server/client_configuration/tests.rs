@@ -127,6 +127,13 @@ fn values_of_the_user_are_literal() {
         "LOG=1 docker run -i --rm -e KEY -e LOG=1 a/x:1 --city 'Oslo it'\\''s' /tmp --url https://a.example/x";
     assert_eq!(codex.command.as_deref(), Some(command));
     assert_eq!(codex.entry["env_vars"], json!(["KEY"]));
+    let authorization = json!([{"name": "AUTH", "value": "Bearer {key}", "variables": {"key": {"isSecret": true}}}]);
+    let part = package(
+        json!({"registryType": "npm", "identifier": "w", "version": "1", "environmentVariables": authorization}),
+    );
+    let codex = configure(McpClient::Codex, &part).unwrap();
+    assert_eq!((&codex.entry["env_vars"], codex.variables[0].name.as_str()), (&json!(["AUTH"]), "AUTH"));
+    assert_eq!(codex.notes, ["AUTH must contain the whole value: Bearer …"]);
     let gemini = configure_with(McpClient::Gemini, &document, &[("city", "Oslo")]).unwrap();
     let words = json!([
         "run",
