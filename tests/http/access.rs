@@ -66,6 +66,8 @@ const EXPECTED: &[(&str, &str, Expected)] = &[
     ("POST", "/v0.1/publish", AtLeast(Role::Register)),
     ("PATCH", "/v0.1/servers/{serverName}/versions/{version}/status", AtLeast(Role::Register)),
     ("PATCH", "/v0.1/servers/{serverName}/status", AtLeast(Role::Register)),
+    ("GET", "/connect", AtLeast(Role::Read)),
+    ("GET", "/things/{id}/connect", AtLeast(Role::Read)),
     ("POST", "/import", AtLeast(Role::Register)),
     ("GET", "/imports", AtLeast(Role::Read)),
     ("GET", "/imports/{id}", AtLeast(Role::Read)),

@@ -13,6 +13,7 @@ mod changes;
 mod compatible;
 mod compose;
 mod composed_corpus;
+mod connect;
 mod conversation;
 mod convert;
 mod corpus;

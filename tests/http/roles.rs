@@ -347,6 +347,7 @@ impl Doors {
                 let format = path.trim_start_matches("/things/{id}/");
                 none(path.replace("{id}", &format!("urn:roles:{format}")))
             }
+            ("GET", "/things/{id}/connect") => none("/things/urn:roles:mcp-server/connect".to_owned()),
             ("POST", "/import/agent-spec") => body(json!({
                 "component_type": "Agent", "agentspec_version": "25.4.1", "id": name, "name": "A", "metadata": {},
                 "description": "Answers questions", "inputs": [], "outputs": [], "tools": [],

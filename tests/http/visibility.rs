@@ -153,7 +153,8 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
             | "/mcp/server-card"
             | "/llms.txt"
             | "/.well-known/oauth-protected-resource"
-            | "/openapi.json",
+            | "/openapi.json"
+            | "/connect",
         ) => get(&[path]),
         ("GET", "/things") => get(&[
             "/things",
@@ -171,6 +172,7 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         ("GET", "/things/{id}/compatible") => {
             [of_each("/compatible"), get(&["/things/urn:example:three/compatible"])].concat()
         }
+        ("GET", "/things/{id}/connect") => of_each("/connect"),
         ("GET", "/things/{id}/agent-card") => of_each("/agent-card"),
         ("GET", "/things/{id}/agent-spec") => of_each("/agent-spec"),
         ("GET", "/things/{id}/mcp-server") => of_each("/mcp-server"),

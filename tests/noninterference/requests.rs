@@ -18,7 +18,7 @@ use crate::visibility::server::Who;
 const OTHERS: [&str; 5] = ["urn:open:weather", "urn:open:travel", "urn:open:finance", "urn:news:3", "urn:not:there"];
 
 /// What a Thing is asked for, below its path.
-const OF_THING: [&str; 22] = [
+const OF_THING: [&str; 23] = [
     "",
     "?version=1.0.0",
     "?version=latest",
@@ -37,6 +37,7 @@ const OF_THING: [&str; 22] = [
     "/lmos-capabilities",
     "/mcp-server",
     "/mcp-server?version=server-card",
+    "/connect",
     "/compatible",
     "/compatible?near_misses=true&limit=50",
     "/actions/ask/sacp",

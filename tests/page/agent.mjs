@@ -39,6 +39,33 @@ await run({
     await page.close();
   },
 
+  async "assistants connect to MCP servers and to the registry by what can be copied"() {
+    const packages = [{ registryType: "npm", identifier: "@example/w", version: "1.0.0", transport: { type: "stdio" }, environmentVariables: [{ name: "API_KEY", isSecret: true, description: "<b>Key</b>" }] }];
+    const server = { name: "com.example/npm", title: "Npm", description: "<i>x</i>", version: "1.0.0", packages };
+    await call("POST", "/import/mcp-server", server, "application/json");
+    const page = await open(`${url}/#/agent/urn%3Aagentdex%3Amcp%3Acom.example%2Fnpm?open=connect`);
+    await page.waitForSelector("#client");
+    assert.ok((await all(page, "nav.parts a")).includes("Connect"));
+    const { clients } = await (await fetch(`${url}/things/urn:agentdex:mcp:com.example%2Fnpm/connect`)).json();
+    assert.deepEqual(await all(page, "#client option"), clients.map(({ title }) => title));
+    for (const [at, { title, configuration, command }] of clients.entries()) {
+      await page.evaluate((at) => { const select = document.querySelector("#client"); select.selectedIndex = at; select.dispatchEvent(new Event("change")); }, at);
+      assert.deepEqual(await all(page, "[data-part=connect] pre"), [configuration, command]);
+      assert.equal((await page.$$("[data-part=connect] .code button")).length, 2, title);
+    }
+    await shows(page, "[data-part=connect]", "${API_KEY}");
+    await shows(page, "[data-part=connect]", "(<b>Key</b>)");
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    assert.deepEqual(violations.map(({ id }) => id), []);
+    await page.setViewport({ width: 360, height: 700 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 360));
+    await page.goto(`${url}/#/status`);
+    await click(page, "view-status > details.fold > summary");
+    await shows(page, "view-status pre", `${url}/mcp`);
+    await page.close();
+  },
+
   async "an agent that asks for a credential is called by commands, and why is said"() {
     const forms = (more) => [{ href: "https://192.0.2.1/ask", contentType: "application/json", ...more }];
     const schemes = { key: { scheme: "apikey", in: "header", name: "X-Key" }, none: { scheme: "nosec" }, both: { scheme: "combo", allOf: ["key", "none"] }, either: { scheme: "combo", oneOf: ["key", "none"] } };

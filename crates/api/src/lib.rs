@@ -11,6 +11,7 @@
 //! - [`Turn`], [`Answered`], [`TurnEvent`], [`SacpReading`]: conversations; [`PropertyValue`], [`AgentEvent`]: properties and events of agents;
 //! - [`About`], [`Ready`], [`ClockAccepted`], [`ProtectedResource`]: the registry itself; [`Problem`]: failures;
 //! - [`mcp_registry`]: the API of MCP registries;
+//! - [`ClientConfigurations`]: configurations of MCP clients;
 //! - [`access`]: roles, API keys, owners and visibility;
 //! - [`guardian`]: decisions about the steps of agents, and their trail;
 //! - [`AuditEntry`]: the audit trail.
@@ -22,6 +23,7 @@ mod answer;
 mod audit;
 mod change;
 mod changes;
+mod client_configuration;
 mod compatible;
 mod conversation;
 mod converted;
@@ -58,6 +60,7 @@ pub use self::{
     audit::{AuditChain, AuditEntry, Audited, AuditedState},
     change::{Change, ChangeKind, DeletionReason, Precondition},
     changes::{Changes, History},
+    client_configuration::{ClientConfiguration, ClientConfigurations, ConfigurationVariable},
     compatible::{
         CapabilityNeighbors, Chain, ChainLink, ChainStep, CompatibleHit, CompatibleResult, ComposeResult, DataLink,
         MissingData, Neighbors, Side,

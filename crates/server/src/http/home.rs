@@ -18,7 +18,7 @@ const DESCRIPTION: &str = "An agent discovery registry: agents register as LMOS 
     clients find them by what they can do";
 
 /// The resources of every registry.
-const LINKS: [(&str, &str); 20] = [
+const LINKS: [(&str, &str); 21] = [
     ("things", "/things"),
     ("search", "/search?q={words}"),
     ("events", "/events"),
@@ -26,6 +26,7 @@ const LINKS: [(&str, &str); 20] = [
     ("changes", "/changes?since=0"),
     ("import", "/import/{format}"),
     ("imports", "/imports"),
+    ("connect", "/connect"),
     ("convert", "/convert"),
     ("validate", "/validate"),
     ("directory", "/.well-known/wot"),

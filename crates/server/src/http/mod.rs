@@ -27,6 +27,7 @@ mod compatible;
 mod compose;
 mod compression;
 mod conditions;
+mod connect;
 mod context;
 mod conversation;
 mod convert;

@@ -17,6 +17,7 @@ use super::{
     address::affordance_before,
     agent_events, agent_property, audit, backup, batch, changes, clock, compatible, compose,
     compression::CompressIfAsked,
+    connect,
     context::Context,
     convert, cors, demo, docs, events, exposition,
     formats::{EXPORTS, IMPORTS},
@@ -111,6 +112,7 @@ impl Mount<'_> {
         self.of_thing(config, "/things/{id}/access", thing_access::END, web::to(thing_access::any));
         self.of_thing(config, "/things/{id}/conversation", conversation::END, web::to(conversation::any));
         self.of_thing(config, "/things/{id}/compatible", compatible::END, alone("GET, HEAD", compatible::of_thing));
+        self.of_thing(config, "/things/{id}/connect", connect::END, alone("GET, HEAD", connect::to_server));
         self.below(config, "/things", "/things/batch", is_batch, web::to(batch::any));
         self.of_affordance(config, "/things/{id}/actions/{name}/sacp", sacp::ENDS, web::to(sacp::any));
         let value = web::to(agent_property::any);
@@ -134,6 +136,7 @@ impl Mount<'_> {
         );
         self.at(config, protected_resource::MCP, vec![on(POST, mcp::message)]);
         self.agent(config);
+        self.at(config, connect::PATH, vec![read(connect::to_registry)]);
         self.formats(config);
         self.mcp_registry(config);
     }
@@ -367,7 +370,7 @@ fn is_of_affordance(path: &str, (list, suffix): (&str, &str)) -> bool {
 
 /// Returns the path suffixes of the resources that a Thing has in addition to its description.
 fn ends() -> impl Iterator<Item = &'static str> {
-    [history::END, versions::END, imports::REFRESH, compatible::END, thing_access::END, conversation::END]
+    [history::END, versions::END, imports::REFRESH, compatible::END, thing_access::END, conversation::END, connect::END]
         .into_iter()
         .chain(EXPORTS.iter().map(|export| export.end.as_str()))
 }

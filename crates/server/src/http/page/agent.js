@@ -87,6 +87,7 @@ class AgentView extends HTMLElement {
 			security(td),
 			links(td),
 			talk,
+			isServer(td) ? part("connect", "Connect a client", async () => (await import("./connect.js")).connect(thing(id, "/connect"))) : "",
 			part("history", "History", () => history(id)),
 			part("documents", "Documents", () => documents(id)),
 			part("related", "Related agents", () => related(id)),
@@ -106,7 +107,7 @@ class AgentView extends HTMLElement {
 		const mine = await get(thing(id, "/access")).then(({ owner }) => may("register", owner ?? ""), () => false);
 		const to = (name, text) => h("a", { href: href(`agent/${enc(id)}`, { open: name }), onclick: () => this.reveal(name) }, text);
 		refill(parts, mine ? h("a.button", { href: `#/add?edit=${enc(id)}` }, "Edit") : "", talks ? to("talk", "Talk") : "",
-			this.querySelector("[data-part=call]") ? to("call", "Call") : "", to("history", "History"), to("documents", "Documents"), to("related", "Related"), to("json", "JSON"),
+			this.querySelector("[data-part=call]") ? to("call", "Call") : "", isServer(td) ? to("connect", "Connect") : "", to("history", "History"), to("documents", "Documents"), to("related", "Related"), to("json", "JSON"),
 			mine ? to("registration", "Registration") : "");
 		if (this.parameters.get("open") === "talk") this.reveal("talk");
 	}
@@ -177,6 +178,9 @@ async function obstacleTo() {
 		return error.message;
 	}
 }
+
+/** True for MCP servers, to which assistants connect. */
+const isServer = (td) => td["mcp:packages"] || Object.values(isObject(td.actions) ? td.actions : {}).some((action) => list(action?.forms).some((form) => form?.subprotocol === "mcp"));
 
 const isFlow = (td) => texts(td["@type"]).some((type) => /(^|:)Flow$/.test(type));
 

@@ -18,6 +18,7 @@ class StatusView extends HTMLElement {
 		this.agents = e("div");
 		this.sources = e("div");
 		refill(this, e("h1", "Status"), this.facts, this.agents, e("h2", "Agents that are read from a URL"), this.sources,
+			fold("Connect an assistant over MCP", async () => (await import("./connect.js")).connect("connect")),
 			e("p.bar", h("a", { href: "docs/guide/" }, "Documentation"), h("a", { href: "docs/" }, "REST API"), h("a", { href: "openapi.json" }, "OpenAPI"), h("a", { href: "#/metrics" }, "Metrics"), h("a", { href: ".well-known/wot" }, "The registry's own description")));
 		this.changed = () => {
 			clearTimeout(this.later);

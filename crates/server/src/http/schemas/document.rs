@@ -5,9 +5,9 @@ use utoipa::{Modify, OpenApi};
 use super::{
     super::{
         a2a, agent_events, agent_property, announcements, aos, audit, backup, batch, changes, clock, compatible,
-        compose, conversation, convert, events, exposition, health, history, home, imports, jsonpath, keys, mcp,
-        mcp_registry, namespaces, own_description, protected_resource, queries, query_languages, records, sacp, search,
-        sparql, thing, thing_access, things, validate, versions,
+        compose, connect, conversation, convert, events, exposition, health, history, home, imports, jsonpath, keys,
+        mcp, mcp_registry, namespaces, own_description, protected_resource, queries, query_languages, records, sacp,
+        search, sparql, thing, thing_access, things, validate, versions,
     },
     Constraints, Links, Security, conversions,
 };
@@ -29,6 +29,7 @@ use super::{
         super::super::openapi::document, conversation::ask, agent_property::read, agent_property::write, agent_events::subscribe, aos::answer, aos::sessions, aos::session, aos::decisions, aos::events,
         sacp::instructions, sacp::check,
         mcp_registry::list::servers, mcp_registry::read::versions, mcp_registry::read::version, mcp_registry::publish::server, mcp_registry::status::of_version, mcp_registry::status::of_all_versions,
+        connect::to_registry, connect::to_server,
     ),
     components(schemas(agentdex_api::Mode, super::DocumentUrl, agentdex_api::Imported, agentdex_api::ExportedDocument, super::ImportParts)),
     tags(
