@@ -41,7 +41,7 @@ const LAYERS: [(&str, &[&[&str]]); 2] = [
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Foreign crates (or the start of their names) and the packages or modules that may name them.
-const CRATES: [(&str, &[&str]); 41] = [
+const CRATES: [(&str, &[&str]); 42] = [
     ("actix", &["agentdex-server::http"]),
     ("utoipa", &["agentdex-api", "agentdex-server::http", "agentdex-td"]),
     ("multer", &["agentdex-server::http"]),
@@ -102,7 +102,8 @@ const CRATES: [(&str, &[&str]); 41] = [
     ("cel::", &["agentdex-sacp::expression"]),
     ("serde_saphyr", &["agentdex-convert", "agentdex-sacp"]),
     ("json5", &["agentdex-cli::cli"]),
-    ("toml", &["agentdex-cli::settings"]),
+    ("jsonc_parser", &["agentdex-cli::cli"]),
+    ("toml", &["agentdex-cli::cli", "agentdex-cli::settings"]),
     ("anyhow", &["agentdex-cli::cli", "agentdex-cli::settings"]),
     ("clap", &["agentdex-cli::cli", "agentdex-cli::settings"]),
     ("indicatif", &["agentdex-cli::cli"]),

@@ -30,7 +30,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "mqtt",
         ],
     ),
-    ("Set up", &["context", "version", "completions", "openapi"]),
+    ("Set up", &["context", "connect", "version", "completions", "openapi"]),
 ];
 
 /// Width of the column of command names.

@@ -14,6 +14,7 @@ mod check;
 mod clock;
 mod completions;
 mod conflicts;
+mod connect;
 mod context;
 mod contexts;
 mod damaged_store;
@@ -190,6 +191,8 @@ enum RegistryCommand {
     Records(records::Arguments),
     /// Serve a registry to an MCP client that starts this command.
     Mcp(mcp::Arguments),
+    /// Connect an MCP client, such as Claude Code, to a registry or to a registered MCP server.
+    Connect(connect::Arguments),
     /// Work with the Standard Agent Communication Protocol (SACP).
     Sacp(sacp::Arguments),
 }
@@ -258,6 +261,7 @@ impl RegistryCommand {
                 mcp::run_in(&directory, read_only).await
             }
             Self::Mcp(_) => mcp::run(&registry()?).await,
+            Self::Connect(arguments) => connect::run(&arguments, &registry()?).await,
             Self::Sacp(arguments) => sacp::run(&arguments, registry).await,
         }
     }

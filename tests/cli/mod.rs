@@ -6,6 +6,7 @@ mod agent_spec;
 mod backup;
 mod clock;
 mod commands;
+mod connect;
 mod contexts;
 mod damage;
 mod edit;

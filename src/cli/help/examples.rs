@@ -22,6 +22,21 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
             ("Serve a data directory instead of a running server", "agentdex mcp --data agentdex-data --read-only"),
         ],
     ),
+    (
+        "connect",
+        &[
+            ("Print what connects Claude Code to the registry", "agentdex connect claude-code"),
+            ("Add the registry to the configuration of Codex", "agentdex connect codex --write"),
+            (
+                "Add a registered MCP server to a project, for Cursor",
+                "agentdex connect cursor 'Weather server' --write --file .cursor/mcp.json",
+            ),
+            (
+                "Give a value that the server needs",
+                "agentdex connect vscode urn:agentdex:mcp:com.example/weather --variable region=eu",
+            ),
+        ],
+    ),
     ("demo", &[("Start a demo, and open http://127.0.0.1:8080", "agentdex demo")]),
     (
         "register",
