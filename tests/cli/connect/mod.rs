@@ -88,7 +88,7 @@ impl Home {
         let mut command = agentdex();
         command.arg("connect").args(arguments).env("AGENTDEX_URL", self.registry.url("")).stdin(Stdio::null());
         command.env("HOME", self.directory.path()).env_remove("XDG_CONFIG_HOME");
-        ["CODEX_HOME", "CLAUDE_CONFIG_DIR"].iter().for_each(|name| drop(command.env_remove(name)));
+        command.env_remove("CODEX_HOME").env_remove("CLAUDE_CONFIG_DIR");
         command
     }
 
