@@ -10,7 +10,7 @@ pub struct ClientConfigurations {
     pub clients: Vec<ClientConfiguration>,
 }
 
-/// The configuration by which a client connects to an MCP server, or the reason why there is none.
+/// The configuration by which a client connects to an MCP server, or the reason for its absence.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClientConfiguration {
@@ -32,7 +32,7 @@ pub struct ClientConfiguration {
     /// Environment variables that the configuration refers to. VS Code asks for the values instead.
     #[serde(default)]
     pub variables: Vec<ConfigurationVariable>,
-    /// Sentences about the configuration, such as what it leaves out.
+    /// Notes on the configuration, such as omitted optional headers.
     #[serde(default)]
     pub notes: Vec<String>,
     /// The reason why the client can't connect.

@@ -1,5 +1,6 @@
 //! `agentdex connect`: what it prints for each client, and what it does to the files that clients have.
 
+mod client;
 mod existing_files;
 mod shapes;
 
@@ -16,49 +17,15 @@ use agentdex_server::http;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use self::shapes::check_shape;
+use self::{
+    client::{CLIENTS, Client},
+    shapes::check_shape,
+};
 use super::{stderr, stdout};
 use crate::{
     process::agentdex,
     support::{TestRegistry, agent, skipped},
 };
-
-/// A client, and its file below the home directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Client {
-    name: &'static str,
-    file: &'static str,
-    /// The member of the file with servers.
-    servers: &'static str,
-}
-
-const fn client(name: &'static str, file: &'static str, servers: &'static str) -> Client {
-    Client { name, file, servers }
-}
-
-const CLIENTS: [Client; 6] = [
-    client("claude-code", ".claude.json", "mcpServers"),
-    client("claude-desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"),
-    client("cursor", ".cursor/mcp.json", "mcpServers"),
-    client("vscode", ".config/Code/User/mcp.json", "servers"),
-    client("codex", ".codex/config.toml", "mcp_servers"),
-    client("gemini", ".gemini/settings.json", "mcpServers"),
-];
-
-impl Client {
-    fn reads_toml(self) -> bool {
-        self.name == "codex"
-    }
-
-    /// Parses a file as JSON with comments, or TOML.
-    fn parse(self, text: &str) -> Value {
-        let text = text.trim_start_matches('\u{feff}');
-        match self.reads_toml() {
-            true => serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap(),
-            false => json5::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}")),
-        }
-    }
-}
 
 /// A home directory in which all clients are set up, without files.
 struct Home {
@@ -257,7 +224,7 @@ fn keys_are_in_no_output_and_no_file() {
     fs::write(context.join("contexts.json"), contexts).unwrap();
     fs::set_permissions(context.join("contexts.json"), fs::Permissions::from_mode(0o600)).unwrap();
     let output = home.command(&["claude-desktop"]).env("AGENTDEX_API_KEY", &key).output().unwrap();
-    let entry = &client("", "", "").parse(&stdout(&output))["mcpServers"]["agentdex"];
+    let entry = &CLIENTS[1].parse(&stdout(&output))["mcpServers"]["agentdex"];
     assert_eq!((&entry["args"], entry.get("env")), (&json!(["mcp", "--context", "prod"]), None));
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::Client;
+use super::client::Client;
 
 /// Fails unless the servers of a configuration have the shape that a client reads.
 pub(super) fn check_shape(client: Client, configuration: &Value) {

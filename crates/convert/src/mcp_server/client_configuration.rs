@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 pub use self::{client::McpClient, template::Variable};
 use self::{
     connection::{Connection, ServerReader},
-    entry::EntryWriter,
+    entry::{Entry, EntryWriter},
     template::Template,
 };
 use super::Server;
@@ -24,8 +24,6 @@ use crate::{Error, Result};
 /// Maximum length of the name of a server in a configuration. With the name of a tool, it must fit the 63 characters that
 /// Gemini accepts.
 const MAX_NAME_LENGTH: usize = 32;
-/// Maximum size of an entry in bytes.
-const MAX_ENTRY_BYTES: usize = 16 * 1024;
 /// The variable with the API key of a registry, which the command line reads as well.
 const API_KEY: &str = "AGENTDEX_API_KEY";
 
@@ -99,8 +97,8 @@ impl Configuration {
             let written = reader
                 .read(candidate)
                 .and_then(|connection| EntryWriter::new(client, &name).write(&connection, reader.take_notes(), true));
-            match written.and_then(|configuration| reader.check_values().map(|()| configuration)) {
-                Ok(configuration) => return Ok(configuration),
+            match written.and_then(|entry| reader.check_values().map(|()| entry)) {
+                Ok(entry) => return Ok(Configuration::new(client, name, entry)),
                 Err(reason) => drop(failure.get_or_insert(reason)),
             }
         }
@@ -149,7 +147,13 @@ impl Configuration {
             }
         };
         let written = EntryWriter::new(client, name).write(&connection, notes, false);
-        written.map_err(|reason| not_expressible(client, reason))
+        let entry = written.map_err(|reason| not_expressible(client, reason))?;
+        Ok(Configuration::new(client, name.to_owned(), entry))
+    }
+
+    fn new(client: McpClient, name: String, entry: Entry) -> Configuration {
+        let Entry { value, inputs, command, variables, notes } = entry;
+        Configuration { client, name, entry: value, inputs, command, variables, notes }
     }
 
     /// The configuration as text: a JSON document or a TOML table.

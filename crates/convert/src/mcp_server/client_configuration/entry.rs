@@ -3,13 +3,27 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Configuration, MAX_ENTRY_BYTES, McpClient,
+    client::McpClient,
     connection::Connection,
     template::{Part, Template, Variable, is_plain},
 };
 
 type Object = Map<String, Value>;
 type Writing<T> = std::result::Result<T, String>;
+
+/// Maximum size of an entry in bytes.
+const MAX_ENTRY_BYTES: usize = 16 * 1024;
+
+/// The entry of a server, and advice for its user.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) value: Value,
+    pub(super) inputs: Vec<Value>,
+    /// Command of a third party.
+    pub(super) command: Option<String>,
+    pub(super) variables: Vec<Variable>,
+    pub(super) notes: Vec<String>,
+}
 
 /// Writes the entry of a server for one client.
 #[derive(Debug)]
@@ -27,13 +41,13 @@ impl<'w> EntryWriter<'w> {
         EntryWriter { client, name, entry: Object::new(), variables: Vec::new(), notes: Vec::new() }
     }
 
-    /// Returns the configuration. A command of a third party is shown to the user.
+    /// Returns the entry. A command of a third party is shown to the user.
     pub(super) fn write(
         mut self,
         connection: &Connection,
         notes: Vec<String>,
         is_of_third_party: bool,
-    ) -> Writing<Configuration> {
+    ) -> Writing<Entry> {
         self.notes = notes;
         let mut command = None;
         match connection {
@@ -46,11 +60,11 @@ impl<'w> EntryWriter<'w> {
         let EntryWriter { client, name, entry, variables, notes } = self;
         let is_asked = client == McpClient::VsCode;
         let inputs = variables.iter().filter(|_| is_asked).map(|variable| input(name, variable)).collect();
-        let entry = Value::from(entry);
-        if entry.to_string().len() > MAX_ENTRY_BYTES {
+        let value = Value::from(entry);
+        if value.to_string().len() > MAX_ENTRY_BYTES {
             return Err(format!("its configuration would have more than {MAX_ENTRY_BYTES} bytes"));
         }
-        Ok(Configuration { client, name: name.to_owned(), entry, inputs, command, variables, notes })
+        Ok(Entry { value, inputs, command, variables, notes })
     }
 
     fn write_remote(&mut self, is_sse: bool, url: &Template, headers: &[(String, Template)]) -> Writing<()> {
