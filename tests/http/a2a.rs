@@ -172,6 +172,9 @@ fn versions_other_than_1_0_are_refused() {
     assert_eq!(send(Some("0.3"), "?A2A-Version=1.0")["error"]["code"], -32009);
 }
 
+/// A method with its parameters and its error over JSON-RPC, and a request with its status and error over HTTP+JSON.
+type Refused<'c> = (&'c str, Value, i64, (&'c str, String, u16, &'c str));
+
 #[test]
 fn errors_are_those_of_the_protocol_over_both_bindings() {
     let registry = with_agents(1);
@@ -187,7 +190,7 @@ fn errors_are_those_of_the_protocol_over_both_bindings() {
     let file = message(json!([{"url": "https://a.example/file"}]));
     let send = "/a2a/message:send";
     let of = |end: &str| format!("/a2a/tasks/{id}{end}");
-    let cases: [(&str, Value, i64, (&str, String, u16, &str)); 17] = [
+    let cases: [Refused<'_>; 17] = [
         ("SendMessage", json!({}), -32602, ("POST", send.into(), 400, "INVALID_PARAMS")),
         ("SendMessage", message(json!([])), -32602, ("POST", send.into(), 400, "INVALID_PARAMS")),
         ("SendMessage", with("messageId", Value::Null), -32602, ("POST", send.into(), 400, "INVALID_PARAMS")),

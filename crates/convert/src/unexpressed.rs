@@ -225,6 +225,9 @@ impl<'d> Expressed<'d> {
         for (name, action) in affordances(thing, "actions") {
             self.compare_action(thing, (name, action), &actions.member(name), losses);
         }
+        if self.things.iter().any(has_card) && !has_card(thing) {
+            losses.add_change(&actions, "takes the address of the agent for the URL below which its agent card is");
+        }
         self.compare_capabilities(thing, losses);
         let variables = root.member("uriVariables");
         for (name, schema) in affordances(thing, "uriVariables") {
@@ -596,6 +599,13 @@ fn address(base: &str, href: &str) -> String {
         path => format!("{}/{path}", base[..base.rfind('/').unwrap_or(0).max(origin_end)].trim_end_matches('/')),
     };
     address.trim_end_matches(['?', '&', '/']).to_owned()
+}
+
+/// True if an action names the URL of an agent card in place of an interface.
+fn has_card(thing: &Value) -> bool {
+    let mut forms =
+        affordances(thing, "actions").values().filter_map(|action| action.get("forms")?.as_array()).flatten();
+    forms.any(|form| form.get("a2a:agentCard").is_some())
 }
 
 /// True if a form that a document gives makes the call that a form of the Thing makes.

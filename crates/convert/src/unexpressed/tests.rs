@@ -465,3 +465,15 @@ fn a_schema_that_contains_itself_is_not_expressed_by_a_part_of_it() {
     let is_named = |one: &Violation| one.rule == RULE && one.pointer.starts_with("/actions/walk/input");
     assert!(made.warnings.iter().any(is_named), "{:?}", made.warnings);
 }
+
+#[test]
+fn the_address_of_an_agent_is_not_silently_that_of_its_card() {
+    let forms = |more: Value| {
+        let mut form = json!({"href": "https://a.example/a2a", "subprotocol": "a2a"});
+        form.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"ask": {"input": {"type": "string"}, "output": {"type": "string"}, "forms": [form]}})
+    };
+    assert!(warned(Format::AgentSpec, forms(json!({})), open()).contains(&"/actions".to_owned()));
+    let card = json!({"a2a:agentCard": "https://a.example/a2a"});
+    assert!(!warned(Format::AgentSpec, forms(card), open()).contains(&"/actions".to_owned()));
+}
