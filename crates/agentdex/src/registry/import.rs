@@ -427,6 +427,7 @@ impl Registry {
         says: Declares,
     ) -> Result<Prepared> {
         let mut admission: Admission = td::admit(thing.description, Identity::Own, self.options().strictness)?;
+        self.check_new_id(admission.thing.id())?;
         admission.registration.ttl = ttl.or(admission.registration.ttl);
         let precondition = match if_exists {
             IfExists::ReplaceRelated | IfExists::Replace => Precondition::Any,

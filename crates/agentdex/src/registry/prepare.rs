@@ -2,7 +2,7 @@
 
 use super::{Registry, expiry::forgets_expiry, own_members, redaction::Redaction};
 use crate::{
-    Result,
+    Error, Result,
     change::Precondition,
     store::{self, Declares, Expiry, Operation, Record},
     td::{self, Admission, Document, Identity, RegistrationRequest, Violation},
@@ -37,7 +37,23 @@ impl Registry {
     ) -> Result<Prepared> {
         let (strictness, redaction) = (self.options().strictness, self.options().redaction);
         let admission = redaction.apply(td::admit(document, identity, strictness)?, strictness)?;
+        self.check_new_id(admission.thing.id())?;
         Ok(self.prepare_put(admission, None, precondition))
+    }
+
+    /// Refuses an id with characters that change the direction of writing, which IRIs must not contain (RFC 3987, section 4.1).
+    /// Agents that were registered under one earlier keep it.
+    pub(super) fn check_new_id(&self, id: &str) -> Result<()> {
+        let changes_direction = |character: char| matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let Some(found) = id.chars().find(|character| changes_direction(*character)) else { return Ok(()) };
+        if self.find_record(id)?.is_some() {
+            return Ok(());
+        }
+        let reason = format!(
+            "it contains U+{:04X}, which changes the direction of writing; remove or percent-encode it",
+            u32::from(found)
+        );
+        Err(Error::InvalidId { id: id.to_owned(), reason })
     }
 
     pub(super) fn prepare_put(
