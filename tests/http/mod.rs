@@ -29,6 +29,7 @@ mod jsonpath;
 mod list;
 mod lossy_imports;
 mod mcp;
+mod mcp_conformance;
 mod mcp_registry;
 mod mcp_servers;
 mod namespaces;

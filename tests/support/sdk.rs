@@ -42,7 +42,7 @@ pub fn run_mcp_javascript(program: &str, input: &str) -> Option<String> {
     env::var_os("AGENTDEX_MCP_JS").and_then(|folder| run(node(program).current_dir(folder), input)).or_else(|| {
         missing(
             "@modelcontextprotocol",
-            "node, and AGENTDEX_MCP_JS that names a folder with @modelcontextprotocol/sdk and client",
+            "node, and AGENTDEX_MCP_JS that names a folder with @modelcontextprotocol/sdk, client, and conformance",
         )
     })
 }
