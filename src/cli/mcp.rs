@@ -19,7 +19,8 @@ use tokio::{
 
 use super::{data_directory::check_has_registry, output::complain, terminal::stdout};
 use agentdex::{Registry, access::Rules, registry, search::semantic::Model};
-use agentdex_client::RegistryClient;
+use agentdex_client::{McpMessages, RegistryClient};
+use agentdex_server::mcp::LocalServer;
 
 /// Maximum number of requests at a time. Further ones wait in standard input.
 const MAX_REQUESTS: usize = 32;
@@ -59,17 +60,37 @@ pub(super) async fn run_in(directory: &Path, read_only: bool) -> anyhow::Result<
     let options = registry::Options::default().model(Some(Model::BuiltIn));
     let registry = Registry::builder(directory).options(options).open()?;
     let rules = Rules { read_only, ..Rules::default() };
-    let served = agentdex_server::mcp::serve_stdio(&registry, rules).await;
+    let served = forward_all(&Endpoint::Local(LocalServer::new(&registry, rules))).await;
     registry.close();
-    served.map_err(anyhow::Error::msg).context("communicating with the MCP client")?;
-    Ok(ExitCode::SUCCESS)
+    served
 }
 
-/// Forwards messages to the MCP server of a registry, and its responses back, until the input ends.
+/// Serves the MCP server of a registry.
 pub(super) async fn run(client: &RegistryClient) -> anyhow::Result<ExitCode> {
+    forward_all(&Endpoint::Remote(client.clone())).await
+}
+
+/// What answers messages.
+#[derive(Clone)]
+enum Endpoint {
+    Remote(RegistryClient),
+    Local(LocalServer),
+}
+
+impl Endpoint {
+    async fn answer(&self, message: &str) -> agentdex_client::Result<McpMessages> {
+        match self {
+            Endpoint::Remote(client) => client.mcp(message).await,
+            Endpoint::Local(server) => Ok(Box::pin(server.answer(message).await.map(Ok))),
+        }
+    }
+}
+
+/// Forwards messages to an MCP server, and its responses back, until the input ends.
+async fn forward_all(endpoint: &Endpoint) -> anyhow::Result<ExitCode> {
     let (answers, mut printed) = mpsc::channel::<String>(MAX_REQUESTS);
     let mut messages = read_messages();
-    let mut forwarding = Forwarding { client, answers, tasks: JoinSet::new(), running: HashMap::new() };
+    let mut forwarding = Forwarding { endpoint, answers, tasks: JoinSet::new(), running: HashMap::new() };
     let mut is_open = true;
     while is_open || !forwarding.tasks.is_empty() {
         tokio::select! {
@@ -91,8 +112,8 @@ pub(super) async fn run(client: &RegistryClient) -> anyhow::Result<ExitCode> {
 }
 
 /// Requests that are being forwarded.
-struct Forwarding<'c> {
-    client: &'c RegistryClient,
+struct Forwarding<'e> {
+    endpoint: &'e Endpoint,
     answers: mpsc::Sender<String>,
     /// Each ends with the id of its request.
     tasks: JoinSet<String>,
@@ -115,10 +136,11 @@ impl Forwarding<'_> {
             return Ok(());
         }
         let (id, is_request) = (message["id"].clone(), message.get("id").is_some());
-        let (client, answers, text, key) = (self.client.clone(), self.answers.clone(), text.to_owned(), id.to_string());
+        let (endpoint, answers) = (self.endpoint.clone(), self.answers.clone());
+        let (text, key) = (text.to_owned(), id.to_string());
         let ended = key.clone();
         let task = self.tasks.spawn(async move {
-            if let Err(error) = forward(&client, &text, &answers).await {
+            if let Err(error) = forward(&endpoint, &text, &answers).await {
                 match is_request {
                     true => drop(answers.send(error_message(&id, INTERNAL_ERROR, &error.to_string())).await),
                     false => complain(&error.to_string()),
@@ -142,13 +164,9 @@ impl Forwarding<'_> {
     }
 }
 
-/// Sends a message to the registry, and passes on the messages that answer it.
-async fn forward(
-    client: &RegistryClient,
-    message: &str,
-    answers: &mpsc::Sender<String>,
-) -> agentdex_client::Result<()> {
-    let mut found = client.mcp(message).await?;
+/// Sends a message to the server, and passes on the messages that answer it.
+async fn forward(endpoint: &Endpoint, message: &str, answers: &mpsc::Sender<String>) -> agentdex_client::Result<()> {
+    let mut found = endpoint.answer(message).await?;
     while let Some(answer) = found.next().await {
         if answers.send(answer?).await.is_err() {
             break;

@@ -1,6 +1,12 @@
 //! `agentdex mcp`: an MCP server on standard input and output, in front of a registry or a data directory.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    path::Path,
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
 use agentdex::Registry;
 use serde_json::{Value, json};
@@ -86,6 +92,102 @@ fn a_registry_and_a_data_directory_are_served_in_both_eras() {
     }
     let read_only = run_with_input(&["mcp", "--data", data, "--read-only"], &lines(&legacy()));
     assert_eq!(of(&json_lines(&read_only), 2)["result"]["tools"].as_array().unwrap().len(), 5);
+}
+
+/// A registry and a data directory answer the same, whatever the client begins with.
+#[test]
+fn both_ways_answer_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, served) = (folder.path().join("data"), folder.path().join("served"));
+    fill(&data);
+    fill(&served);
+    let server = ServerProcess::start(&served, &[]);
+    let ways = [["--data", data.to_str().unwrap()], ["--url", server.url()]];
+    let request = |method: &str| json!({"jsonrpc": "2.0", "id": 5, "method": method, "params": {}}).to_string();
+    let search = json!({"name": "search_agents", "arguments": {"query": "tide"}});
+    let noted = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    for (messages, expected) in [
+        (vec![noted.clone(), request("ping")], vec![json!({})]),
+        (
+            vec![json!({"jsonrpc": "2.0", "id": 1, "result": {}}).to_string(), request("ping")],
+            vec![json!(-32600), json!({})],
+        ),
+        (vec![request("tools/unknown")], vec![json!(-32601)]),
+        (vec![request("prompts/list")], vec![json!(-32601)]),
+        (vec!["{".to_owned()], vec![json!(-32700)]),
+        (vec!["[]".to_owned()], vec![json!(-32600)]),
+        (vec![r#"{"jsonrpc": "2.0", "id": null, "method": "ping"}"#.to_owned()], vec![json!(-32600)]),
+        (vec![request("resources/read")], vec![json!(-32602)]),
+        (vec![modern(1, "initialize", json!({"protocolVersion": "2026-07-28"})).to_string()], vec![json!(-32601)]),
+        (vec![modern(1, "tools/unknown", json!({})).to_string()], vec![json!(-32601)]),
+        (vec![modern(1, "tools/list", json!({})).to_string().replace("2026-07-28", "2099-01-01")], vec![json!(-32022)]),
+    ] {
+        for way in &ways {
+            let output = run_with_input(&[&["mcp"][..], way].concat(), &format!("{}\n", messages.join("\n")));
+            assert_eq!(output.status.code(), Some(0), "{way:?} {messages:?}: {}", stderr(&output));
+            let mut found: Vec<Value> = json_lines(&output)
+                .into_iter()
+                .map(|answer| answer.get("result").unwrap_or(&answer["error"]["code"]).clone())
+                .collect();
+            found.sort_by_key(|one| one.is_object());
+            assert_eq!(found, expected, "{way:?} {messages:?}");
+        }
+    }
+    // Before `initialize`, and a request of the old way after one of the new.
+    let messages =
+        [request("tools/list"), modern(6, "tools/call", search).to_string(), request("ping").replace('5', "7")];
+    let answers = ways.map(|way| {
+        let mut lines =
+            json_lines(&run_with_input(&[&["mcp"][..], &way].concat(), &format!("{}\n", messages.join("\n"))));
+        lines.sort_by_key(|line| line["id"].as_u64());
+        lines
+    });
+    assert_eq!(answers[0].len(), 3);
+    assert_eq!(answers[0], answers[1]);
+}
+
+/// What a client sends is in no line of the log.
+#[test]
+fn requests_leave_no_lines_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    fill(&data);
+    let server = ServerProcess::start(&data, &[]);
+    let forged = "forged\n2026-01-01T00:00:00Z ERROR \u{1b}[31m\u{202e}";
+    let call =
+        |id: &str, method: &str| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"name": forged}});
+    let messages = [call(forged, "ping"), call(forged, "tools/call"), call(forged, forged), call("1", "tools/list")];
+    let output = run_with_input(&["mcp", "--url", server.url()], &lines(&messages));
+    assert_eq!(json_lines(&output).len(), 4, "{}", stderr(&output));
+    let log = server.log();
+    assert!(!log.contains("forged") && !log.contains("rmcp"), "{log}");
+}
+
+#[test]
+fn a_subscription_ends_with_the_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    fill(&data);
+    let uri = format!("agentdex://things/{ID}");
+    let listen = modern(1, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": [uri]}}));
+    let mut started = agentdex();
+    started.args(["mcp", "--data", data.to_str().unwrap()]);
+    let mut child = started.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    writeln!(input, "{listen}").unwrap();
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert!(line.contains("acknowledged"), "{line}");
+    let document: Value = serde_json::from_str(&agent(ID, "Changed")).unwrap();
+    let arguments = json!({"document": document, "replace": true});
+    let change = modern(2, "tools/call", json!({"name": "register_agent", "arguments": arguments}));
+    writeln!(input, "{change}").unwrap();
+    let lines: Vec<String> = output.by_ref().lines().take(2).map(Result::unwrap).collect();
+    assert!(lines.iter().any(|line| line.contains("notifications/resources/updated")), "{lines:?}");
+    let begun = Instant::now();
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 
 #[test]

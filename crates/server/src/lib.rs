@@ -1,8 +1,8 @@
 //! The server of an agentdex registry: the REST API, MQTT, TLS and the web page.
 //!
 //! A program opens a [`Registry`] and serves it with [`http::Server`], mounts the API into an
-//! actix-web application of its own ([`http::configure`]), or offers its changes over MQTT ([`mqtt::Endpoint`]). An MCP client at
-//! standard input is served by [`mcp::serve_stdio`].
+//! actix-web application of its own ([`http::configure`]), or offers its changes over MQTT ([`mqtt::Endpoint`]). An MCP client
+//! without HTTP is answered by [`mcp::LocalServer`].
 
 use agentdex_convert as convert;
 

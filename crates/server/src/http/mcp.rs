@@ -11,15 +11,14 @@ use actix_web::{
     web::{self, Data},
 };
 use futures_util::{FutureExt, StreamExt};
-use serde_json::{Value, json};
 
 use super::{
-    backpressure::Pacer, blocking::blocking, body, context::Context, event_stream::Open, parameters::Parameters,
-    problem::Problem,
+    backpressure::Pacer, blocking::blocking, body, context::Context, event_stream::Open, negotiation::preferred,
+    parameters::Parameters, problem::Problem,
 };
 use crate::{
     Error, Position,
-    mcp::{self, RegistryTools, Server, Tools},
+    mcp::{self, Message, Refusal, RegistryTools, Server, Tools},
     registry::Since,
 };
 
@@ -27,14 +26,6 @@ use crate::{
 const ANSWERS: &str = "application/json, text/event-stream";
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
-
-/// Maximum number of resources of a subscription.
-const MAX_SUBSCRIBED: usize = 100;
-
-/// Error codes of JSON-RPC 2.0, section 5.1.
-const PARSE_ERROR: i32 = -32700;
-const INVALID_REQUEST: i32 = -32600;
-const INVALID_PARAMS: i32 = -32602;
 
 /// Speak the Model Context Protocol: tools to search, read, and register agents
 ///
@@ -65,25 +56,16 @@ pub(super) async fn message(
     Parameters::parse(&request, &[])?;
     body::check_type(&request, &[JSON])?;
     let body = body::read(&request, payload, context.options.body_limit).await?;
-    let Ok(message) = serde_json::from_slice::<Value>(&body) else {
-        return Ok(refusal(StatusCode::BAD_REQUEST, &Value::Null, PARSE_ERROR, "the body is not JSON"));
+    let message = match read(&request, &body) {
+        Ok(message) => message,
+        Err(refusal) => return Ok(refused(refusal)),
     };
-    let Some(method) = message["method"].as_str().filter(|_| message["jsonrpc"] == "2.0") else {
-        let reason = "the body is not a request or notification of JSON-RPC 2.0; batches are not supported";
-        return Ok(refusal(StatusCode::BAD_REQUEST, &Value::Null, INVALID_REQUEST, reason));
-    };
-    let tool = message["params"]["name"].as_str().filter(|_| method == "tools/call");
+    let tool = message.tool();
     if matches!(tool, Some("register_agent" | "remove_agent")) {
         Pacer::new(&context, &request).wait().await;
     }
-    let id = Some(&message["id"]).filter(|id| id.is_string() || id.is_number()).unwrap_or(&Value::Null);
-    let uris = message["params"]["notifications"]["resourceSubscriptions"].as_array();
-    if uris.is_some_and(|uris| uris.len() > MAX_SUBSCRIBED) {
-        let reason = format!("a subscription has at most {MAX_SUBSCRIBED} resources");
-        return Ok(refusal(StatusCode::OK, id, INVALID_PARAMS, &reason));
-    }
     let _place = (tool == Some("ask_agent")).then(|| context.streams.take_for_stream(&request)).transpose()?;
-    let open = (method == "subscriptions/listen").then(|| Open::new(&context, &request)).transpose()?;
+    let open = (message.method() == "subscriptions/listen").then(|| Open::new(&context, &request)).transpose()?;
     let mut tools = tools(&context, &request);
     if let Some(stopped) = open.as_ref().map(|open| open.stopped.clone()) {
         tools.stopped = Arc::new(move || {
@@ -94,7 +76,7 @@ pub(super) async fn message(
     let answer = ask(&Server::new(tools), &request, body).await?;
     if answer.status == StatusCode::UNSUPPORTED_MEDIA_TYPE.as_u16() {
         // The content type was checked above: the message itself can't be read.
-        return Ok(refusal(StatusCode::OK, id, INVALID_PARAMS, "the params don't match the method"));
+        return Ok(refused(message.invalid_params()));
     }
     respond(answer, open).await
 }
@@ -122,10 +104,18 @@ fn explain(error: Error) -> String {
     problem.to_string()
 }
 
-/// An error of JSON-RPC.
-fn refusal(status: StatusCode, id: &Value, code: i32, message: &str) -> HttpResponse {
-    let error = json!({"code": code, "message": message});
-    HttpResponse::build(status).json(json!({"jsonrpc": "2.0", "id": id, "error": error}))
+/// Reads a message, and checks the revision in the headers.
+fn read(request: &HttpRequest, body: &[u8]) -> Result<Message, Refusal> {
+    let message = Message::read(body)?;
+    if let Some(version) = request.headers().get("mcp-protocol-version") {
+        message.check_version(version.as_bytes())?;
+    }
+    Ok(message)
+}
+
+fn refused(refusal: Refusal) -> HttpResponse {
+    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+    HttpResponse::build(status).json(refusal.body)
 }
 
 /// Hands a request to a server of the protocol, with its body as it was decoded.
@@ -135,18 +125,15 @@ pub(super) async fn ask<T: Tools>(
     body: Vec<u8>,
 ) -> Result<mcp::Answer, Problem> {
     let headers = request.headers().iter().filter(|(name, _)| ![CONTENT_ENCODING, CONTENT_LENGTH].contains(name));
-    // `*/*` stands for both media types.
-    let takes_all =
-        |value: &HeaderValue| value.to_str().is_ok_and(|types| types.split(',').any(|one| one.trim() == "*/*"));
-    let accepts = request.headers().get_all(ACCEPT);
-    let is_open = request.headers().get(ACCEPT).is_none() || accepts.into_iter().any(takes_all);
-    let headers = headers.filter(|(name, _)| !(is_open && *name == ACCEPT));
+    // The SDK knows no wildcards.
+    let accepts_all = [JSON, EVENT_STREAM].iter().all(|kind| preferred(request, &[kind]).is_some());
+    let headers = headers.filter(|(name, _)| !(accepts_all && *name == ACCEPT));
     let headers = headers.map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()));
-    let open = is_open.then(|| (ACCEPT.to_string(), ANSWERS.as_bytes().to_vec()));
+    let all = accepts_all.then(|| (ACCEPT.to_string(), ANSWERS.as_bytes().to_vec()));
     let asked = mcp::Request {
         method: request.method().to_string(),
         uri: request.uri().to_string(),
-        headers: headers.chain(open).collect(),
+        headers: headers.chain(all).collect(),
         body: body.into(),
     };
     server.answer(asked).await.ok_or_else(|| Problem::of_status(StatusCode::BAD_REQUEST))

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-use super::size_limit::cut;
 use crate::td::internal::is_invisible;
 
 /// Maximum number of characters of a summary.
@@ -32,16 +32,63 @@ pub(super) fn escape(text: String) -> String {
         return text;
     }
     let mut escaped = String::with_capacity(text.len() + 16);
+    text.chars().for_each(|character| push_escaped(&mut escaped, character));
+    escaped
+}
+
+fn push_escaped(text: &mut String, character: char) {
+    if !acts(character) {
+        text.push(character);
+        return;
+    }
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        let _ = write!(text, "\\u{unit:04x}");
+    }
+}
+
+/// Escapes a text, and cuts it if it then has more than some number of characters. `…` is its last character in that case.
+pub(super) fn excerpt(text: &str, characters: usize) -> String {
+    let mut escaped = String::new();
+    let mut room = characters;
+    // Where the text ends if more follows than there is room for.
+    let mut end = 0;
     for character in text.chars() {
-        if !acts(character) {
-            escaped.push(character);
-            continue;
+        let start = escaped.len();
+        push_escaped(&mut escaped, character);
+        let length = if acts(character) { escaped.len() - start } else { 1 };
+        if length > room {
+            escaped.truncate(end);
+            escaped.push('…');
+            return escaped;
         }
-        for unit in character.encode_utf16(&mut [0; 2]) {
-            let _ = write!(escaped, "\\u{unit:04x}");
+        room -= length;
+        if room > 0 {
+            end = escaped.len();
         }
     }
     escaped
+}
+
+/// Percent-encodes the characters of an id that [`escape`] writes as their codes: the result is an id still (RFC 3987, section
+/// 4.1).
+pub(super) fn encoded_id(id: &str) -> String {
+    if !id.contains(acts) {
+        return id.to_owned();
+    }
+    let mut encoded = String::with_capacity(id.len() + 16);
+    for character in id.chars() {
+        match acts(character) {
+            true => encoded.extend(utf8_percent_encode(character.encode_utf8(&mut [0; 4]), NON_ALPHANUMERIC)),
+            false => encoded.push(character),
+        }
+    }
+    encoded
+}
+
+/// Returns the id that [`encoded_id`] changed into this one, if there is one.
+pub(super) fn decoded_id(encoded: &str) -> Option<String> {
+    let id = percent_decode_str(encoded).decode_utf8().ok()?;
+    (id != encoded && encoded_id(&id) == encoded).then(|| id.into_owned())
 }
 
 /// True for characters that act on a reader rather than being shown. The joiners of scripts and emoji, and what selects their
@@ -51,7 +98,7 @@ fn acts(character: char) -> bool {
         matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' | '\u{180b}'..='\u{180d}' | '\u{180f}')
     };
     character.is_control() && !matches!(character, '\n' | '\t')
-        || matches!(character, '\u{2028}' | '\u{2029}')
+        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{2800}')
         || is_invisible(character) && !changes_neighbors()
 }
 
@@ -68,8 +115,7 @@ pub(super) fn summary(description: &str) -> String {
             break;
         }
     }
-    cut(&mut line, SUMMARY - 1);
-    escape(line)
+    excerpt(&line, SUMMARY)
 }
 
 #[cfg(test)]
@@ -87,11 +133,36 @@ mod tests {
     }
 
     #[test]
+    fn excerpts_are_short_however_their_characters_are_written() {
+        assert_eq!(excerpt("tides", 5), "tides");
+        assert_eq!(excerpt("tides!", 5), "tide…");
+        assert_eq!(excerpt("\u{202e}", 6), "\\u202e");
+        assert_eq!(excerpt("a\u{202e}b", 7), "a…");
+        for character in ["ü", "\u{e0041}", "\u{3164}", "\u{115f}", "\u{ffa0}", "\u{2800}", "\u{1b}"] {
+            for count in [199, 200, 201, 400] {
+                let short = excerpt(&character.repeat(count), 200);
+                assert!(short.chars().count() <= 200, "{count} {short}");
+                assert!(!short.contains(acts), "{short}");
+            }
+        }
+    }
+
+    #[test]
+    fn encoded_ids_are_ids_and_lead_back() {
+        assert_eq!(encoded_id("urn:x:\u{202e}evil"), "urn:x:%E2%80%AEevil");
+        assert_eq!(decoded_id("urn:x:%E2%80%AEevil").as_deref(), Some("urn:x:\u{202e}evil"));
+        for plain in ["urn:x:evil", "urn:x:größe", "urn:x:a%20b", "urn:x:%E2%80%AE%20", "urn:x:%ff"] {
+            assert_eq!((encoded_id(plain), decoded_id(plain)), (plain.to_owned(), None));
+        }
+    }
+
+    #[test]
     fn summary_is_one_sentence_of_at_most_200_characters() {
         assert_eq!(summary("Knows the tides  of\nevery harbor. And more."), "Knows the tides of every harbor.");
         assert_eq!(summary("E.g. tides of every harbor"), "E.g. tides of every harbor");
         let long = summary(&"ü".repeat(100_000));
         assert_eq!(long.chars().count(), 200);
         assert!(summary(&"word ".repeat(1000)).chars().count() <= 200);
+        assert!(summary(&"\u{e0041}".repeat(400)).chars().count() <= 200);
     }
 }

@@ -1,6 +1,6 @@
 //! Requests of the protocol, answered by [`Tools`].
 
-use std::{pin::pin, sync::Arc};
+use std::{collections::BTreeSet, pin::pin, sync::Arc};
 
 use futures_util::{
     StreamExt,
@@ -17,8 +17,10 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
+use serde_json::json;
 
 use super::{
+    foreign_text::excerpt,
     resources::{Resources, Template},
     tools::{Tool, Tools},
 };
@@ -28,8 +30,10 @@ const LIST_TTL: u64 = 300_000;
 
 /// Methods that are served, and have params.
 const METHODS: [&str; 5] = ["initialize", "resources/read", "subscriptions/listen", "tools/call", "tools/list"];
+/// Maximum number of characters of the message of a failed tool.
+const LONGEST_FAILURE: usize = 2000;
 /// Maximum number of resources of a subscription.
-const MAX_SUBSCRIBED: usize = 100;
+pub(super) const MAX_SUBSCRIBED: usize = 100;
 
 /// Answers requests; there is one for each request.
 pub(super) struct Handler<T>(pub(super) Arc<T>);
@@ -84,11 +88,14 @@ impl<T: Tools> ServerHandler for Handler<T> {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let unknown = || ErrorData::resource_not_found("there is no such resource", None);
+        let unknown = || {
+            let uri = excerpt(&request.uri, LONGEST_FAILURE);
+            ErrorData::resource_not_found("there is no such resource", Some(json!({"uri": uri})))
+        };
         let resources = self.0.resources().ok_or_else(unknown)?;
         let found = resources.read(&request.uri).await.map_err(|reason| ErrorData::internal_error(reason, None))?;
         let text = found.ok_or_else(unknown)?;
-        let contents = ResourceContents::text(text, request.uri).with_mime_type(resources.template().media_type);
+        let contents = ResourceContents::text(text, &request.uri).with_mime_type(resources.template().media_type);
         let mut result = ReadResourceResult::new(vec![contents]);
         (result.ttl_ms, result.cache_scope) = (Some(0), Some(self.cache_scope()));
         Ok(result.into())
@@ -102,9 +109,9 @@ impl<T: Tools> ServerHandler for Handler<T> {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let uris = context.accepted().resource_subscriptions.as_deref().unwrap_or_default();
+        let uris: BTreeSet<String> = context.accepted().resource_subscriptions.iter().flatten().cloned().collect();
         let Some(resources) = self.0.resources() else { return Ok(()) };
-        let mut changes = resources.changes(uris);
+        let mut changes = resources.changes(&uris.into_iter().collect::<Vec<_>>());
         loop {
             let cancelled = pin!(context.cancelled());
             let Either::Right((Some(uri), _)) = select(cancelled, changes.next()).await else { return Ok(()) };
@@ -140,7 +147,8 @@ impl<T: Tools> ServerHandler for Handler<T> {
         };
         let result = match outcome {
             Ok(value) => CallToolResult::structured(value),
-            Err(reason) => CallToolResult::error(vec![ContentBlock::text(reason)]),
+            // Agents and callers may have a say in it.
+            Err(reason) => CallToolResult::error(vec![ContentBlock::text(excerpt(&reason, LONGEST_FAILURE))]),
         };
         Ok(result.into())
     }

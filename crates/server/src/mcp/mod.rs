@@ -7,6 +7,7 @@
 mod card;
 mod foreign_text;
 mod handler;
+mod message;
 mod registry;
 mod resources;
 mod server;
@@ -14,9 +15,10 @@ mod size_limit;
 mod stdio;
 mod tools;
 
-pub use self::stdio::serve_stdio;
+pub use self::stdio::LocalServer;
 pub(crate) use self::{
     card::server_card,
+    message::{Message, Refusal},
     registry::RegistryTools,
     server::{Answer, Request, Server},
     size_limit::{LeftOut, MIN_BYTES, fit},

@@ -1,15 +1,26 @@
 //! Streamable HTTP: a request in, an answer out.
 
-use std::{convert::Infallible, fmt, sync::Arc};
+use std::{borrow::Cow, convert::Infallible, fmt, sync::Arc};
 
 use ::http as messages;
 use bytes::Bytes;
-use http_body_util::{BodyDataStream, Full, combinators::BoxBody};
+use http_body_util::{BodyDataStream, BodyExt, Full, combinators::BoxBody};
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
 };
 
-use super::{handler::Handler, tools::Tools};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use super::{foreign_text::excerpt, handler::Handler, tools::Tools};
+
+/// Maximum number of characters of an error's message.
+const LONGEST_MESSAGE: usize = 1000;
+/// Error code of JSON-RPC 2.0 for an unknown method.
+const METHOD_NOT_FOUND: i32 = -32601;
+
+/// The body of an answer.
+pub(crate) type Body = BodyDataStream<BoxBody<Bytes, Infallible>>;
 
 /// A request of HTTP.
 #[derive(Debug)]
@@ -26,7 +37,7 @@ pub(crate) struct Request {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, Vec<u8>)>,
-    pub(crate) body: BodyDataStream<BoxBody<Bytes, Infallible>>,
+    pub(crate) body: Body,
 }
 
 /// A server of MCP. Cloning is cheap.
@@ -64,6 +75,43 @@ impl<T: Tools> Server<T> {
         let answer = self.0.handle(head.body(Full::new(request.body)).ok()?).await;
         let (head, body) = answer.into_parts();
         let headers = head.headers.iter().map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()));
-        Some(Answer { status: head.status.as_u16(), headers: headers.collect(), body: BodyDataStream::new(body) })
+        let headers: Vec<_> = headers.filter(|(name, _)| name != "content-length").collect();
+        let is_json = headers.iter().any(|(name, kind)| name == "content-type" && kind == b"application/json");
+        let body = match is_json {
+            true => Full::new(with_short_error(body.collect().await.unwrap_or_default().to_bytes())).boxed(),
+            false => body,
+        };
+        Some(Answer { status: head.status.as_u16(), headers, body: BodyDataStream::new(body) })
     }
+}
+
+/// Shortens the message of an error, in which the SDK may repeat texts of the client, or only the name of a method.
+fn with_short_error(body: Bytes) -> Bytes {
+    #[derive(Deserialize)]
+    struct Failure<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+        error: Option<Reason<'a>>,
+    }
+
+    #[derive(Deserialize)]
+    struct Reason<'a> {
+        code: i32,
+        #[serde(borrow)]
+        message: Cow<'a, str>,
+        data: Option<Value>,
+    }
+
+    let Ok(Failure { id, error: Some(Reason { code, message, data }) }) = serde_json::from_slice(&body) else {
+        return body;
+    };
+    let message = match code {
+        METHOD_NOT_FOUND => "the server has no such method".to_owned(),
+        _ => excerpt(&message, LONGEST_MESSAGE),
+    };
+    let mut error = json!({"code": code, "message": message});
+    if let Some(data) = data {
+        error["data"] = data;
+    }
+    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string().into()
 }

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        foreign_text::{escape, escape_all},
+        foreign_text::{encoded_id, escape_all, excerpt},
         size_limit::{DEFAULT_BYTES, fit, size_of},
     },
-    ROOM, RegistryTools, note, page_token, parse,
-    search::flags_of,
+    ROOM, RegistryTools, failure, note, page_token, parse,
+    search::{flags_of, kinds_of},
 };
 use crate::{
     Error,
@@ -20,6 +20,9 @@ use crate::{
 
 /// Maximum number of violations of an invalid document that a message lists.
 const MOST_VIOLATIONS: usize = 8;
+
+/// Maximum number of characters of a violation in a message.
+const LONGEST_VIOLATION: usize = 200;
 
 /// Codes of errors of callers who may not do something to an agent.
 const DENIED: [&str; 3] = ["access-refused", "not-owner", "not-member"];
@@ -54,27 +57,38 @@ impl RegistryTools {
     pub(super) async fn get_agent(&self, arguments: Value) -> Result<Value, String> {
         let Wanted { id, format, page_token, max_bytes } = parse(arguments)?;
         let format = format.and_then(|name| Format::ALL.iter().copied().find(|format| format.name() == name));
-        let (registry, asked) = (self.registry.clone(), id.clone());
+        let format = format.filter(|format| *format != Format::ThingDescription);
+        let registry = self.registry.clone();
+        let explain = self.explain;
         let found = self
             .read(move || {
-                let thing = registry.find(&asked)?.ok_or(Error::NotFound { id: asked.clone() })?;
-                let document = match format.filter(|format| *format != Format::ThingDescription) {
-                    Some(format) => {
-                        let exported = registry.export(&asked, format, None)?.into_json()?;
-                        serde_json::from_slice(&exported.bytes)
-                    }
-                    None => serde_json::from_str(thing.text()),
+                let id = RegistryTools::stored_id(&registry, &id)?;
+                let thing = registry.find(&id)?.ok_or(Error::NotFound { id: id.clone() })?;
+                let read = |text: &[u8]| {
+                    serde_json::from_slice::<Value>(text)
+                        .map_err(|error| Error::Io { doing: "reading a description".to_owned(), source: error.into() })
                 };
-                let document: Value = document
-                    .map_err(|error| Error::Io { doing: "reading a description".to_owned(), source: error.into() })?;
-                Ok(json!({"id": thing.id(), "document": escape_all(document), "flags": flags_of(thing.flags())}))
+                let export = |format| read(&registry.export(&id, format, None)?.into_json()?.bytes);
+                let document = match format.map(export) {
+                    // The reason has names of the description in it.
+                    Some(Err(error)) => return Ok(json!({"failure": explain(error)})),
+                    Some(Ok(document)) => document,
+                    None => read(thing.text().as_bytes())?,
+                };
+                let (flags, kinds) = (flags_of(thing.flags()), kinds_of(thing.flags()));
+                let id = encoded_id(thing.id());
+                Ok(json!({"found": {"id": id, "document": escape_all(document), "flags": flags}, "kinds": kinds}))
             })
             .await?;
+        if let Some(reason) = found["failure"].as_str() {
+            return Err(failure("the agent can't be described in this format", reason));
+        }
         self.pages_of(found, page_token.as_deref(), max_bytes.unwrap_or(DEFAULT_BYTES) - ROOM)
     }
 
     /// The document as far as it fits: whole, shortened, or a page of its text.
-    fn pages_of(&self, mut found: Value, page_token: Option<&str>, maximum: usize) -> Result<Value, String> {
+    fn pages_of(&self, mut read: Value, page_token: Option<&str>, maximum: usize) -> Result<Value, String> {
+        let mut found = read["found"].take();
         let registry = self.registry.registry_id();
         if page_token.is_none() && size_of(&found) <= maximum {
             return Ok(found);
@@ -92,7 +106,7 @@ impl RegistryTools {
             found["next_page_token"] = token(0).into();
             return Ok(found);
         }
-        let mut page = json!({"id": found["id"], "text": ""});
+        let mut page = json!({"id": found["id"], "flags": read["kinds"], "text": ""});
         let (mut end, mut room) = (start, maximum.saturating_sub(size_of(&page)));
         for character in text.get(start..).unwrap_or_default().chars() {
             // With its escape in JSON.
@@ -130,7 +144,9 @@ impl RegistryTools {
         let written = self.write("register_agent", registry, write).await;
         written.map_err(|error| match error {
             Error::AlreadyExists { .. } | Error::PreconditionFailed { .. } => {
-                "an agent with this id already exists; set replace to true to replace it".to_owned()
+                "an agent with this id already exists; if it is yours, set replace to true to replace it; otherwise, choose \
+                 another id"
+                    .to_owned()
             }
             Error::Invalid(report) => format!("the document is invalid: {}", listed(&report.violations)),
             other => (self.explain)(other),
@@ -140,6 +156,11 @@ impl RegistryTools {
     pub(super) async fn remove_agent(&self, arguments: Value) -> Result<Value, String> {
         let Removed { id } = parse(arguments)?;
         let registry = self.registry.clone();
+        let stored = self.read({
+            let (registry, id) = (registry.clone(), id.clone());
+            move || Ok(RegistryTools::stored_id(&registry, &id).map_or(json!(id), Value::from))
+        });
+        let id = stored.await?.as_str().unwrap_or_default().to_owned();
         self.write("remove_agent", registry, Write::remove(id)).await.map_err(self.explain)
     }
 
@@ -148,7 +169,11 @@ impl RegistryTools {
         let work = move || {
             let Written { id, effect, mut warnings, .. } = registry.write_blocking(write)?;
             warnings.truncate(MOST_VIOLATIONS);
-            Ok(escape_all(json!({"id": id, "effect": effect, "warnings": warnings})))
+            let warnings = escape_all(json!(warnings));
+            let mut written = json!({"id": encoded_id(&id), "effect": effect, "warnings": warnings});
+            let left_out = fit(&mut written, "warnings", DEFAULT_BYTES - ROOM);
+            note(&mut written, left_out, "validate_agent lists them");
+            Ok(written)
         };
         let written = (self.blocking)(Box::new(work)).await;
         if matches!(&written, Err(error) if DENIED.contains(&error.code())) {
@@ -169,7 +194,7 @@ fn text_of(document: Value) -> String {
 fn listed(violations: &[Violation]) -> String {
     let shown = violations.iter().take(MOST_VIOLATIONS).map(|Violation { pointer, message, .. }| {
         let place = if pointer.is_empty() { "the document" } else { pointer };
-        escape(format!("{place}: {message}"))
+        excerpt(&format!("{place}: {message}"), LONGEST_VIOLATION)
     });
     let rest = violations.len().saturating_sub(MOST_VIOLATIONS);
     let rest = (rest > 0).then(|| format!("and {rest} more, which validate_agent lists"));

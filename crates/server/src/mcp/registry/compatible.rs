@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    super::foreign_text::escape_all,
+    super::foreign_text::{encoded_id, escape_all},
     RegistryTools, page_token, parse, scope_of,
     search::{kinds_of, rounded},
 };
@@ -66,7 +66,7 @@ fn short(mut hit: Value, fit: f32) -> Value {
 }
 
 fn with_flags(mut hit: Value, id: String, flags: Option<Value>) -> Value {
-    hit["id"] = id.into();
+    hit["id"] = encoded_id(&id).into();
     if let Some(flags) = flags.filter(|flags| flags.as_array().is_some_and(|kinds: &Vec<Value>| !kinds.is_empty())) {
         hit["flags"] = flags;
     }

@@ -8,7 +8,7 @@ use super::{
         foreign_text::{escape, escape_all},
         size_limit::{DEFAULT_BYTES, LeftOut, fit, size_of},
     },
-    ROOM, RegistryTools, note, parse,
+    ROOM, RegistryTools, failure, note, parse,
 };
 use crate::{
     Error,
@@ -33,7 +33,10 @@ impl RegistryTools {
             return Err("the message is empty; give a message, the input of an action, or both".to_owned());
         }
         let registry = self.registry.clone();
-        let find = move || registry.find(&id)?.map(|thing| json!(thing.text())).ok_or(Error::NotFound { id });
+        let find = move || {
+            let id = RegistryTools::stored_id(&registry, &id)?;
+            registry.find(&id)?.map(|thing| json!(thing.text())).ok_or(Error::NotFound { id })
+        };
         let description = self.read(find).await?;
         // The variables of this process may have credentials of its operator.
         let no_variables: [(String, String); 0] = [];
@@ -57,7 +60,8 @@ fn bounded(mut answer: Value, conversation: String) -> Value {
     let maximum = DEFAULT_BYTES - ROOM;
     let left_out = fit(&mut answer, "hits", maximum);
     note(&mut answer, LeftOut { hits: 0, ..left_out }, "");
-    let conversation = Value::String(conversation);
+    // It is JSON, in which the codes of characters stand for them.
+    let conversation = Value::String(escape(conversation));
     match size_of(&answer) + size_of(&conversation) <= DEFAULT_BYTES - ROOM {
         true => answer["conversation"] = conversation,
         false => answer["left_out"] = "the conversation is too long to continue, and long texts were shortened".into(),
@@ -65,15 +69,15 @@ fn bounded(mut answer: Value, conversation: String) -> Value {
     answer
 }
 
-/// The message of a failed call. The agent's own words have a member of their own.
+/// The message of a failed call.
 fn failed(error: consumer::Error) -> String {
-    let reason = match error {
+    const ERROR: &str = "the agent couldn't be called, or didn't answer correctly";
+    match error {
         // It names a variable, which only the operator of this server could set.
-        consumer::Error::Setting { setting, .. } if setting.starts_with(CREDENTIAL_VARIABLE) => {
-            "the agent requires credentials, and ask_agent sends none; ask another agent, or call this one directly"
-                .to_owned()
-        }
-        error => escape(error.to_string()),
-    };
-    json!({"error": "the agent couldn't be called, or didn't answer correctly", "reason": reason}).to_string()
+        consumer::Error::Setting { setting, .. } if setting.starts_with(CREDENTIAL_VARIABLE) => failure(
+            ERROR,
+            "the agent requires credentials, and ask_agent sends none; ask another agent, or call this one directly",
+        ),
+        error => failure(ERROR, &error.to_string()),
+    }
 }

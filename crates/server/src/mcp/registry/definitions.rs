@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 
 use super::super::{
+    foreign_text::excerpt,
     size_limit::MIN_BYTES,
     tools::{Hints, Tool},
 };
@@ -12,7 +13,7 @@ use crate::{
     access::{Need, Role},
     convert::Format,
     search::FacetField,
-    td::internal::{Edition, JsonSchema, Patterns},
+    td::internal::{Edition, JsonSchema, Mismatch, Patterns},
 };
 
 /// Maximum number of violations of the schema that a message lists.
@@ -82,24 +83,52 @@ impl Definition {
         DEFINITIONS.iter().find(|definition| definition.tool.name == name)
     }
 
-    /// Validates arguments.
+    /// Validates arguments. `null` stands for an optional argument that is not given, and 10.0 for 10, as some models write them.
     ///
     /// # Errors
     /// Description of the violations, with the names of all arguments.
-    pub(super) fn check(&self, arguments: &Value) -> Result<(), String> {
-        let found = self.arguments.as_ref().map(|schema| schema.mismatches(arguments, MOST_MISMATCHES));
+    pub(super) fn read(&self, mut arguments: Map<String, Value>) -> Result<Value, String> {
+        let required = self.tool.input.get("required").and_then(Value::as_array);
+        let is_required = |name: &String| required.into_iter().flatten().any(|one| one == name);
+        arguments.retain(|name, value| !value.is_null() || is_required(name));
+        arguments.values_mut().filter_map(integer).for_each(|(value, integer)| *value = integer.into());
+        let arguments = Value::Object(arguments);
+        let found = self.arguments.as_ref().map(|schema| schema.mismatches(&arguments, MOST_MISMATCHES));
         let found = found.filter(|found| !found.is_empty());
-        let Some(found) = found else { return Ok(()) };
-        let wrong = found.into_iter().map(|mismatch| {
-            let mut message = mismatch.message;
-            super::super::size_limit::cut(&mut message, LONGEST_MISMATCH);
-            if mismatch.pointer.is_empty() { message } else { format!("{}: {message}", mismatch.pointer) }
+        let Some(found) = found else { return Ok(arguments) };
+        let wrong = found.into_iter().map(|Mismatch { pointer, message, .. }| {
+            let pointer = excerpt(&pointer, LONGEST_MISMATCH);
+            match self.remedy(&pointer) {
+                Some(remedy) => format!("{pointer}: {remedy}"),
+                None if pointer.is_empty() => excerpt(&message, LONGEST_MISMATCH),
+                None => format!("{pointer}: {}", excerpt(&message, LONGEST_MISMATCH)),
+            }
         });
         let known = self.tool.input.get("properties").and_then(Value::as_object);
         let known: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
         let (wrong, known) = (wrong.collect::<Vec<_>>().join("; "), known.join(", "));
         Err(format!("wrong arguments: {wrong}. {} takes {known}", self.tool.name))
     }
+
+    /// Says what an argument must be, where that is more than its schema's violation says.
+    fn remedy(&self, pointer: &str) -> Option<String> {
+        let mut places = pointer.split('/').skip(1);
+        let schema = self.tool.input.get("properties")?.get(places.next()?)?;
+        let schema = if places.next().is_some() { schema.get("items")? } else { schema };
+        if schema.get("anyOf").is_some() {
+            return Some("must be a JSON object, or its text".to_owned());
+        }
+        let values: Vec<&str> = schema.get("enum")?.as_array()?.iter().filter_map(Value::as_str).collect();
+        Some(format!("must be one of {}", values.join(", ")))
+    }
+}
+
+/// The integer that a number without a fraction stands for.
+fn integer(value: &mut Value) -> Option<(&mut Value, u64)> {
+    let number = value.as_f64().filter(|number| value.is_f64() && *number >= 0.0 && number.fract() == 0.0)?;
+    // Larger ones are beyond every maximum.
+    let integer = format!("{number:.0}").parse().unwrap_or(u64::MAX);
+    Some((value, integer))
 }
 
 fn members(schema: Value) -> Map<String, Value> {
@@ -147,7 +176,7 @@ fn max_bytes() -> Value {
 }
 
 fn document() -> Value {
-    json!({"type": ["object", "string"]})
+    json!({"anyOf": [{"type": "object"}, {"type": "string"}]})
 }
 
 fn search_agents() -> (Value, Value) {

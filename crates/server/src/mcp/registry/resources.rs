@@ -36,7 +36,7 @@ impl Resources for RegistryTools {
         async move {
             let Some(id) = id_of(uri) else { return Ok(None) };
             let registry = self.registry.clone();
-            let find = move || match registry.find(&id) {
+            let find = move || match Self::stored_id(&registry, &id).and_then(|id| registry.find(&id)) {
                 Ok(found) => Ok(json!(found.map(|thing| thing.enriched()))),
                 Err(Error::InvalidId { .. }) => Ok(Value::Null),
                 Err(error) => Err(error),

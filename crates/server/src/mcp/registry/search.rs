@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::{
-        foreign_text::{escape, escape_all, summary},
-        size_limit::{DEFAULT_BYTES, fit},
+        foreign_text::{encoded_id, escape, escape_all, excerpt, summary},
+        size_limit::{DEFAULT_BYTES, fit, size_of},
     },
     ROOM, RegistryTools, note, page_token, parse, scope_of,
 };
@@ -22,6 +22,11 @@ const TITLE: usize = 120;
 const PROTOCOL: usize = 40;
 /// Number of values that a facet has unless more are asked for.
 const VALUES: usize = 20;
+
+/// Maximum number of values of all filters of a search.
+const MAX_VALUES: usize = 200;
+/// Maximum size of all filters of a search, in bytes of JSON.
+const MAX_FILTER_BYTES: usize = 32 * 1024;
 
 #[derive(Deserialize)]
 struct Arguments {
@@ -95,20 +100,16 @@ impl RegistryTools {
 
 /// The members of a hit that a model chooses by.
 fn hit(hit: agentdex_api::Hit) -> Value {
-    let short = |mut text: String, characters| {
-        super::super::size_limit::cut(&mut text, characters);
-        escape(text)
-    };
     let mut members = Map::new();
-    members.insert("id".to_owned(), hit.id.into());
+    members.insert("id".to_owned(), encoded_id(&hit.id).into());
     if let Some(title) = hit.title {
-        members.insert("title".to_owned(), short(title, TITLE).into());
+        members.insert("title".to_owned(), excerpt(&title, TITLE).into());
     }
     if let Some(description) = hit.description.as_deref().map(summary).filter(|summary| !summary.is_empty()) {
         members.insert("description".to_owned(), description.into());
     }
     if !hit.protocols.is_empty() {
-        let protocols: Vec<String> = hit.protocols.into_iter().map(|protocol| short(protocol, PROTOCOL)).collect();
+        let protocols: Vec<String> = hit.protocols.iter().map(|protocol| excerpt(protocol, PROTOCOL)).collect();
         members.insert("protocols".to_owned(), protocols.into());
     }
     members.insert("score".to_owned(), rounded(hit.score));
@@ -138,6 +139,7 @@ pub(super) fn flags_of(flags: &[td::Flag]) -> Value {
 
 /// Reads filters; a single value may be given without a list.
 fn read_filters(filters: Map<String, Value>) -> Result<Filters, String> {
+    check_size(&filters)?;
     let as_list = |value: Value| if value.is_string() { json!([value]) } else { value };
     let is_bound = |name: &str| name.ends_with("_from") || name.ends_with("_before");
     let lists = filters.into_iter().map(|(name, value)| match is_bound(&name) {
@@ -146,18 +148,43 @@ fn read_filters(filters: Map<String, Value>) -> Result<Filters, String> {
     });
     let lists: Map<String, Value> = lists.collect();
     if let Some(unknown) = lists.keys().find(|name| !Filters::names().any(|known| known == name.as_str())) {
-        let mut unknown = unknown.clone();
-        super::super::size_limit::cut(&mut unknown, PROTOCOL);
+        let unknown = excerpt(unknown, PROTOCOL);
         let fields = FilterField::ALL.map(FilterField::name).join(", ");
         return Err(format!(
-            "/filters: there is no filter {:?}; the fields are {fields}, also with all_ or not_ in front",
-            escape(unknown)
+            "/filters: there is no filter \"{unknown}\"; the fields are {fields}, also with all_ or not_ in front"
         ));
     }
-    let filters: Filters =
-        serde_json::from_value(Value::Object(lists)).map_err(|error| format!("/filters: {error}"))?;
+    let filters: Filters = serde_json::from_value(Value::Object(lists.clone())).map_err(|error| {
+        let is_wrong = |(name, value): &(String, Value)| {
+            serde_json::from_value::<Filters>(json!({name.as_str(): value.clone()})).is_err()
+        };
+        match lists.into_iter().find(is_wrong) {
+            Some((name, _)) if is_bound(&name) => {
+                format!("/filters/{name}: must be a date and time with time zone, such as 2026-01-31T00:00:00Z")
+            }
+            Some((name, _)) => format!("/filters/{name}: must be a text or a list of texts"),
+            None => format!("/filters: {error}"),
+        }
+    })?;
     check_values(&filters)?;
     Ok(filters)
+}
+
+/// Refuses more filters than a search is fast with.
+fn check_size(filters: &Map<String, Value>) -> Result<(), String> {
+    let count: usize = filters.values().map(|value| value.as_array().map_or(1, Vec::len)).sum();
+    if count > MAX_VALUES {
+        return Err(format!(
+            "/filters: {count} values are too many; the maximum of all filters together is {MAX_VALUES}"
+        ));
+    }
+    let size: usize = filters.iter().map(|(name, value)| name.len() + size_of(value)).sum();
+    if size > MAX_FILTER_BYTES {
+        return Err(format!(
+            "/filters: {size} bytes are too many; the maximum of all filters together is {MAX_FILTER_BYTES}"
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses values of fields that have no others than those that are known.
