@@ -81,6 +81,7 @@ const READS: [&str; 70] = [
     "/.well-known/mcp/server-card.json",
     "/mcp/server-card",
     "/llms.txt",
+    "/connect",
     "/a2a/tasks/none?A2A-Version=1.0",
     "/aos/decisions",
     "/aos/decisions?agent=urn:hid:private",

@@ -86,7 +86,7 @@ fn file_that_must_not_be_trusted_is_refused_and_named() {
     for (text, reason) in [
         (with("d", json!("AAAA")), "key 1 contains its private part"),
         (r#"{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}"#.into(), "key 1 is a shared secret"),
-        (with("x", json!("AAAA")), "key 1 has no coordinates"),
+        (with("x", json!("AAAA")), "key 1 lacks coordinates"),
         (with("use", json!("enc")), "no public key"),
         (with("key_ops", json!(["encrypt"])), "no public key"),
         (with("use", json!(["enc"])), "a use, alg or kid that is not a string"),

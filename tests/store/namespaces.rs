@@ -148,7 +148,8 @@ fn namespaces_and_memberships_go_once_the_log_begins_later() {
         assert_eq!(store.check().expect("reading succeeds").faults, []);
         store.reopen();
     }
-    // Its number isn't given again.
+    // Its number isn't given again, and its name only once it is free.
+    written(&store, namespace(Some(2), None));
     written(&store, namespace(None, Some(&["bob"])));
     assert!(store.namespace(NamespaceNumber(3)).is_some());
 }

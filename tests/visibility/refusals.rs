@@ -57,10 +57,16 @@ fn answers(server: &Server, tag: u64) -> Vec<String> {
                     let headers = [("content-type", media_type), *condition];
                     let answer = server.send(who, &method, &format!("{path}{parameters}"), &headers, &body);
                     let etag = answer.header("etag");
-                    assert_eq!(etag, "", "{who} {method} {path}{parameters} {condition:?}: {}", answer.text());
+                    // The tag of a list is made of what the caller sees.
+                    let is_list = path.starts_with("/v0.1/servers");
+                    let text = answer.text();
+                    assert!(
+                        etag.is_empty() || is_list,
+                        "{who} {method} {path}{parameters} {condition:?}: {etag} {text}"
+                    );
                     // Only saved queries are saved, at another time each.
                     let text = if answer.status < 300 { "" } else { answer.text() };
-                    answers.push(format!("{who} {method} {path} {} {text}", answer.status));
+                    answers.push(format!("{who} {method} {path} {} {etag} {text}", answer.status));
                 }
             }
         }
