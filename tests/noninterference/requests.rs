@@ -73,7 +73,7 @@ const WORDS: [&str; 24] = [
 ];
 
 /// Reads of which no parameter is an id.
-const READS: [&str; 70] = [
+const READS: [&str; 71] = [
     "/",
     "/.well-known/oauth-protected-resource",
     "/.well-known/wot",
