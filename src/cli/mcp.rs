@@ -67,13 +67,13 @@ pub(super) async fn run_in(directory: &Path, read_only: bool) -> anyhow::Result<
 
 /// Serves the MCP server of a registry.
 pub(super) async fn run(client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    forward_all(&Endpoint::Remote(client.clone())).await
+    forward_all(&Endpoint::Remote(Box::new(client.clone()))).await
 }
 
 /// What answers messages.
 #[derive(Clone)]
 enum Endpoint {
-    Remote(RegistryClient),
+    Remote(Box<RegistryClient>),
     Local(LocalServer),
 }
 

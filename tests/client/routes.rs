@@ -55,6 +55,8 @@ const METHODS: &[(&str, &str)] = &[
     ("post /mcp", "mcp"),
     ("get /.well-known/agent-card.json", "agent_card"),
     ("get /mcp/server-card", "server_card"),
+    ("get /connect", "configurations"),
+    ("get /things/{id}/connect", "configurations_for"),
     ("get /llms.txt", "llms_txt"),
     ("post /a2a", "a2a"),
     ("post /a2a/message:send", "send_message"),
@@ -145,6 +147,8 @@ fn methods_return_what_the_registry_answers() {
         assert_eq!(client.liveness().await.unwrap().status, "live");
         assert!(client.description().await.unwrap()["securityDefinitions"].is_object());
         assert!(client.openapi().await.unwrap()["paths"]["/things"].is_object());
+        assert_eq!(client.configurations().await.unwrap().clients[0].client, "claude-code");
+        assert!(client.configurations_for("urn:x:none").await.is_err());
         assert_eq!(client.agent_card().await.unwrap()["supportedInterfaces"][0]["url"], registry.url("/a2a"));
         assert_eq!(client.server_card().await.unwrap()["remotes"][0]["url"], registry.url("/mcp"));
         assert!(client.llms_txt().await.unwrap().starts_with("# agentdex\n"));

@@ -1,5 +1,6 @@
 //! Cards of a registry, its description for language models, and its A2A agent.
 
+use agentdex_api::ClientConfigurations;
 use percent_encoding::utf8_percent_encode;
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
@@ -33,6 +34,23 @@ impl RegistryClient {
     /// As [`RegistryClient::metrics`].
     pub async fn llms_txt(&self) -> Result<String> {
         text(self.send(self.request(Method::GET, "llms.txt", &[])).await?).await
+    }
+
+    /// Returns the configurations with which MCP clients connect to the registry.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::description`].
+    pub async fn configurations(&self) -> Result<ClientConfigurations> {
+        read(&text(self.send(self.request(Method::GET, "connect", &[])).await?).await?, "configurations of clients")
+    }
+
+    /// Returns the configurations with which MCP clients connect to an MCP server that the registry lists.
+    ///
+    /// # Errors
+    /// As [`RegistryClient::description`].
+    pub async fn configurations_for(&self, id: &str) -> Result<ClientConfigurations> {
+        let path = format!("things/{}/connect", utf8_percent_encode(id, PATH_SEGMENT));
+        read(&text(self.send(self.request(Method::GET, &path, &[])).await?).await?, "configurations of clients")
     }
 
     /// Sends a request of JSON-RPC to the A2A agent of the registry, and returns the response, which may be an error of the protocol.
