@@ -70,7 +70,7 @@ pub(super) async fn run(client: &RegistryClient) -> anyhow::Result<ExitCode> {
     forward_all(&Endpoint::Remote(Box::new(client.clone()))).await
 }
 
-/// What answers messages.
+/// An MCP server.
 #[derive(Clone)]
 enum Endpoint {
     Remote(Box<RegistryClient>),
@@ -86,7 +86,7 @@ impl Endpoint {
     }
 }
 
-/// Forwards messages to an MCP server, and its responses back, until the input ends.
+/// Forwards messages to an MCP server, and responses back, until the input ends.
 async fn forward_all(endpoint: &Endpoint) -> anyhow::Result<ExitCode> {
     let (answers, mut printed) = mpsc::channel::<String>(MAX_REQUESTS);
     let mut messages = read_messages();
@@ -164,7 +164,7 @@ impl Forwarding<'_> {
     }
 }
 
-/// Sends a message to the server, and passes on the messages that answer it.
+/// Sends a message to the server, and passes on the response messages.
 async fn forward(endpoint: &Endpoint, message: &str, answers: &mpsc::Sender<String>) -> agentdex_client::Result<()> {
     let mut found = endpoint.answer(message).await?;
     while let Some(answer) = found.next().await {

@@ -454,7 +454,7 @@ fn ids_in_results_are_ids() {
     for id in ["urn:x:\u{202e}evil", "urn:x:\u{200f}a", "urn:x:a\u{2066}"] {
         let arguments = json!({"document": described(id, "Evil", "Deceives.")});
         let message = failure(&registry, "register_agent", arguments);
-        assert!(message.contains("direction of writing") && !message.contains(id), "{message}");
+        assert!(message.contains("bidirectional") && !message.contains(id), "{message}");
         assert_eq!(registry.registry().put(described(id, "Evil", "Deceives.")).unwrap_err().code(), "invalid-id");
     }
     let id = "urn:x:\u{3164}unseen";

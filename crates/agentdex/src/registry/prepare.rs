@@ -41,16 +41,16 @@ impl Registry {
         Ok(self.prepare_put(admission, None, precondition))
     }
 
-    /// Refuses an id with characters that change the direction of writing, which IRIs must not contain (RFC 3987, section 4.1).
-    /// Agents that were registered under one earlier keep it.
+    /// Refuses a new id with bidirectional formatting characters, forbidden in IRIs (RFC 3987, section 4.1). Existing agents keep
+    /// such an id.
     pub(super) fn check_new_id(&self, id: &str) -> Result<()> {
-        let changes_direction = |character: char| matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        let Some(found) = id.chars().find(|character| changes_direction(*character)) else { return Ok(()) };
+        let is_bidirectional = |character: char| matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let Some(found) = id.chars().find(|character| is_bidirectional(*character)) else { return Ok(()) };
         if self.find_record(id)?.is_some() {
             return Ok(());
         }
         let reason = format!(
-            "it contains U+{:04X}, which changes the direction of writing; remove or percent-encode it",
+            "it contains U+{:04X}, a bidirectional formatting character; remove or percent-encode it",
             u32::from(found)
         );
         Err(Error::InvalidId { id: id.to_owned(), reason })

@@ -1,4 +1,4 @@
-//! Messages of JSON-RPC 2.0 from clients, and refusals of those that the protocol's server can't answer well.
+//! Messages of JSON-RPC 2.0 from clients, and refusals of invalid messages.
 
 use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
@@ -10,19 +10,19 @@ const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const METHOD_NOT_FOUND: i32 = -32601;
 const INVALID_PARAMS: i32 = -32602;
-/// Error code of MCP for a revision that the server doesn't support.
+/// Error code of MCP for an unsupported revision.
 const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// Member of `_meta` with the revision of a request.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// Maximum number of characters of a client's text that an error repeats.
+/// Maximum number of characters of client text in an error.
 const EXCERPT: usize = 40;
 
 /// A request or notification.
 #[derive(Debug)]
 pub(crate) struct Message(Value);
 
-/// An error of JSON-RPC, with the status that HTTP gives it.
+/// An error of JSON-RPC, with its status in HTTP.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
@@ -40,7 +40,7 @@ impl Message {
     /// Reads a message.
     ///
     /// # Errors
-    /// The error for the client if it is not a message that the server takes.
+    /// An error for the client if the server takes no such message.
     pub(crate) fn read(text: &[u8]) -> Result<Message, Refusal> {
         let Ok(message) = serde_json::from_slice::<Value>(text) else {
             return Err(Refusal::new(400, &Value::Null, PARSE_ERROR, "the message is not JSON"));
@@ -86,7 +86,7 @@ impl Message {
         Err(refusal)
     }
 
-    /// The error about params that can't be read.
+    /// Returns an error about unreadable params.
     pub(crate) fn invalid_params(&self) -> Refusal {
         Refusal::new(200, self.id(), INVALID_PARAMS, "the params don't match the method")
     }
@@ -95,23 +95,23 @@ impl Message {
         self.0["method"].as_str().unwrap_or_default()
     }
 
-    /// The id, or null for a notification.
+    /// Returns the id, or null for a notification.
     pub(crate) fn id(&self) -> &Value {
         &self.0["id"]
     }
 
-    /// The name of the tool that is called.
+    /// Returns the name of a called tool.
     pub(crate) fn tool(&self) -> Option<&str> {
         self.0["params"]["name"].as_str().filter(|_| self.method() == "tools/call")
     }
 
-    /// What the message is about: the URI of a resource, or a name.
+    /// Returns the URI of a resource, or a name.
     pub(crate) fn subject(&self) -> Option<&str> {
         let member = if self.method() == "resources/read" { "uri" } else { "name" };
         self.0["params"][member].as_str()
     }
 
-    /// The revision that the message names.
+    /// Returns the revision in `_meta`.
     pub(crate) fn version(&self) -> Option<&str> {
         self.0["params"]["_meta"][VERSION].as_str()
     }

@@ -19,7 +19,7 @@ const LONGEST_MESSAGE: usize = 1000;
 /// Error code of JSON-RPC 2.0 for an unknown method.
 const METHOD_NOT_FOUND: i32 = -32601;
 
-/// The body of an answer.
+/// Body of an answer.
 pub(crate) type Body = BodyDataStream<BoxBody<Bytes, Infallible>>;
 
 /// A request of HTTP.
@@ -85,7 +85,7 @@ impl<T: Tools> Server<T> {
     }
 }
 
-/// Shortens the message of an error, in which the SDK may repeat texts of the client, or only the name of a method.
+/// Shortens an error message. The SDK may repeat client texts in it, or write nothing but a method name.
 fn with_short_error(body: Bytes) -> Bytes {
     #[derive(Deserialize)]
     struct Failure<'a> {

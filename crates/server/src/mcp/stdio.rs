@@ -81,7 +81,7 @@ impl LocalServer {
     }
 }
 
-/// The headers of a request over HTTP, some of which repeat members of the message.
+/// Returns headers of a request over HTTP. Some repeat members of its message.
 fn headers_of(message: &Message) -> Vec<(String, Vec<u8>)> {
     let fixed = [("content-type", JSON.to_owned()), ("accept", format!("{JSON}, {EVENT_STREAM}"))];
     let repeated = message.version().into_iter().flat_map(|version| {
@@ -92,12 +92,12 @@ fn headers_of(message: &Message) -> Vec<(String, Vec<u8>)> {
     fixed.into_iter().chain(repeated).map(|(name, value)| (name.to_owned(), value.into_bytes())).collect()
 }
 
-/// Encodes a text in Base64, which a header can carry whatever the text contains.
+/// Encodes a text in Base64, as headers allow only some characters.
 fn header_value(text: &str) -> String {
     format!("=?base64?{}?=", BASE64_STANDARD.encode(text))
 }
 
-/// The messages in a body of events. Each of them is one line of data.
+/// Returns messages in a body of events. Each is one line of data.
 fn events(body: super::server::Body) -> BoxStream<'static, String> {
     stream::unfold((body, Vec::new()), async |(mut body, mut held): (_, Vec<u8>)| {
         loop {
