@@ -175,7 +175,7 @@ mod tests {
         let bindings = crate::bindings::all();
         let action = Affordance::Action("a".into());
         let error = choices(&description, &action, Operation::InvokeAction, &Settings::new(), &bindings).unwrap_err();
-        assert!(error.to_string().contains("its forms are: https with application/cbor, coap;"), "{error}");
+        assert!(error.to_string().contains("; forms: https with application/cbor, coap;"), "{error}");
     }
 
     #[test]

@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(texts("get_weather"), ["get", "getweath", "weather"]);
         assert_eq!(texts("getweather"), ["getweath"]);
         assert_eq!(texts("HTTPServer2"), ["http", "httpserver", "httpserver2", "server", "2"]);
-        let issue = ["create", "creategithubissu", "git", "github", "hub", "hubissu", "issu"];
+        let issue = ["creat", "creategithubissu", "git", "github", "hub", "hubissu", "issu"];
         assert_eq!(texts("createGitHubIssue"), issue);
         assert_eq!(texts("gpt4"), ["gpt", "gpt4", "4"]);
     }
