@@ -31,7 +31,7 @@ use super::{
         mcp_registry::list::servers, mcp_registry::read::versions, mcp_registry::read::version, mcp_registry::publish::server, mcp_registry::status::of_version, mcp_registry::status::of_all_versions,
         connect::to_registry, connect::to_server,
     ),
-    components(schemas(agentdex_api::Mode, super::DocumentUrl, agentdex_api::Imported, agentdex_api::ExportedDocument, super::ImportParts)),
+    components(schemas(agentdex_api::Mode, super::A2aVersion, super::DocumentUrl, agentdex_api::Imported, agentdex_api::ExportedDocument, super::ImportParts)),
     tags(
         (name = "things", description = "Register, read, change, and remove descriptions"),
         (name = "import", description = "Import and export in other formats, and tracked URLs"),

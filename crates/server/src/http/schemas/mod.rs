@@ -100,6 +100,7 @@ pub(super) struct JsonRpcRequest {
     #[schema(pattern = "^2\\.0$")]
     jsonrpc: String,
     /// Absent from a notification.
+    #[schema(nullable = false)]
     id: Option<u64>,
     method: String,
     params: Option<serde_json::Map<String, Value>>,
