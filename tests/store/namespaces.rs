@@ -1,5 +1,5 @@
 //! Namespaces in the store: memberships are entries of the log, numbers are given once, and after each kind of write the
-//! sum over the content is right.
+//! checksum of the content is right.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -291,6 +291,6 @@ fn other_sum_is_a_fault() {
     let inspection = inspect(&copy).expect("a copy is read");
     assert_eq!(inspection.verdict, Verdict::Refused);
     let faults: Vec<_> = inspection.checked.faults.iter().map(|fault| fault.place.as_str()).collect();
-    assert_eq!(faults, ["the store", "the sum over the content"]);
+    assert_eq!(faults, ["the store", "the checksum of the content"]);
     assert!(matches!(Store::open(store.directory.path(), Options::default()), Err(Error::StoreDamaged { .. })));
 }

@@ -89,7 +89,7 @@ impl End {
         self.chains[chain as usize] = Link::of(number, stored);
     }
 
-    /// Appends an entry, and returns its key and value. An entry without a chain belongs to the chain of changes.
+    /// Appends an entry, and returns its key and value. An entry that names no chain is appended to the chain of changes.
     pub fn append(&mut self, entry: AuditEntry) -> (IVec, IVec) {
         let chain = entry.chain.unwrap_or(AuditChain::Changes);
         let link = &mut self.chains[chain as usize];

@@ -264,7 +264,7 @@ impl Content {
             self.fault("the number of records", message);
         }
         if self.sum != self.state.sum {
-            self.fault("the sum over the content", "it differs from the sum that was written");
+            self.fault("the checksum of the content", "it differs from the recorded checksum");
         }
         if self.noted != self.unseen {
             let differs = |id: &&String| self.noted.get(*id) != self.unseen.get(*id);

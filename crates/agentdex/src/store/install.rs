@@ -86,7 +86,7 @@ fn is_foldable((key, value): &(IVec, Option<IVec>)) -> bool {
 /// Reason why a commit can't be installed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InstallError {
-    /// The values in this store differ from those for which the commit was decided.
+    /// This store no longer equals the store that decided the commit.
     #[error("commit {commit} gives a different checksum here: this store has diverged from the one that decided it")]
     Diverged {
         /// Number of the commit.
@@ -100,8 +100,8 @@ pub(super) enum InstallError {
         /// Number of the last commit of this store.
         last: u64,
     },
-    /// The commit has a key that belongs to a single store.
-    #[error("the commit has the key {key:?}, which commits don't write")]
+    /// The commit writes a key that is local to each store.
+    #[error("the commit writes the key {key:?}, which is local to each store")]
     NotReplicated {
         /// First such key.
         key: String,

@@ -535,7 +535,7 @@ impl Store {
         self.handle.committer.submit(transaction)
     }
 
-    /// Returns the grants of a caller in addition to public Things, or `None` if the caller sees everything.
+    /// Returns what a caller can see besides public Things, or `None` if the caller sees everything.
     pub fn grants(&self, caller: &Caller) -> Option<Arc<Grants>> {
         match caller {
             Caller::Trusted => None,
@@ -545,7 +545,7 @@ impl Store {
         }
     }
 
-    /// Returns the grants of an owner in addition to public Things.
+    /// Returns what an owner can see besides public Things.
     pub fn grants_of(&self, owner: &Owner) -> Arc<Grants> {
         self.view.namespaces.grants_of(owner)
     }

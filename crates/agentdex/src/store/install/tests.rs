@@ -1,4 +1,4 @@
-//! What one store decides another one installs: both are equal on disk and in memory.
+//! Two stores that install each other's commits stay equal on disk and in memory.
 
 use std::{
     collections::BTreeSet,
@@ -49,7 +49,7 @@ impl Random {
     }
 }
 
-/// A store that keeps the commits that it publishes.
+/// A store, with a record of its published commits.
 struct Observed {
     store: Store,
     published: Arc<Mutex<Vec<Pairs>>>,
@@ -364,7 +364,7 @@ fn folded_commits_install_the_same() {
     assert!(other.store.check().unwrap().faults.is_empty());
 }
 
-/// The counted family of a key that commits write.
+/// Returns the family of a key, if commits count it.
 fn counted_family(key: &[u8]) -> Option<&'static [u8]> {
     Sum::COUNTED.into_iter().find(|prefix| key.starts_with(prefix) && *prefix != layout::ORIGIN_KEY)
 }

@@ -1,7 +1,8 @@
 //! Names of servers, which determine the id of the Thing without an index.
 //!
 //! By default, the id of a Thing is derived from the name in its document; the server then has this name. Otherwise, its name is an
-//! encoding of the id, in the namespace `agentdex`. So nobody can take a name by registering a document under another id.
+//! encoding of the id, in the namespace `agentdex`. This prevents callers from taking a name by registering a document
+//! under another id.
 
 use std::fmt::Write;
 
