@@ -9,6 +9,7 @@
 //! - `held`: directories opened by this process
 //! - `tree`: the tree as visible to readers, limited to durable data
 //! - `queue`, `commit`, `reply`: group commit; waiting threads commit themselves
+//! - `work`: the steps of a commit
 //! - `space`: free disk space for commits
 //! - `damage`, `panics`: unreadable data, and sled's panics about it
 //! - `applier`, `overlay`: deterministic application of commands to records and changes; its result is a commit, a list
@@ -102,6 +103,7 @@ mod upgrade_in_place;
 mod value;
 mod view;
 mod witness;
+mod work;
 mod write;
 
 use std::{
