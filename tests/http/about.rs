@@ -106,6 +106,27 @@ fn documented_operations_are_served_with_the_documented_parameters() {
 }
 
 #[test]
+fn names_between_commas_may_be_missing_where_the_document_says_so() {
+    let registry = TestRegistry::start();
+    let document = registry.get("/openapi.json").expect(200).json();
+    let parameters = document["paths"]["/search"]["get"]["parameters"].as_array().expect("parameters");
+    for (name, known) in [("fields", "title"), ("facets", "tag")] {
+        let parameter = parameters.iter().find(|parameter| parameter["name"] == name).expect("the parameter");
+        let pattern = parameter["schema"]["items"]["pattern"].as_str().expect("a pattern");
+        let pattern = regex::Regex::new(pattern).expect("a regular expression");
+        for value in ["", ",", &format!("{known},"), &format!(",{known},,{known}")] {
+            assert!(pattern.is_match(value), "{name}={value}");
+            registry.get(&format!("/search?{name}={value}")).expect(200);
+        }
+        for value in ["colour", " ", &format!("{known};{known}"), &format!("{known}{known}")] {
+            assert!(!pattern.is_match(value), "{name}={value}");
+            let value = value.replace(' ', "%20").replace(';', "%3B");
+            registry.get(&format!("/search?{name}={value}")).problem(400, "invalid-parameter");
+        }
+    }
+}
+
+#[test]
 fn parameters_of_an_operation_have_names_of_their_own() {
     let document = openapi();
     let operations = document["paths"].as_object().unwrap().iter();

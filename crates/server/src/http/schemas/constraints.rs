@@ -112,14 +112,8 @@ fn schema(path: &str, parameter: &Parameter) -> Option<RefOr<Schema>> {
         ("signature" | "all_signature" | "not_signature", _) => {
             list(one_of(&signature::Status::ALL.map(signature::Status::name)))
         }
-        ("facets", _) => {
-            let names = FacetField::ALL.map(FacetField::name).join("|");
-            list(matching(&format!("^({names})(,({names}))*$")))
-        }
-        ("fields", _) => {
-            let names = Hit::MEMBERS.join("|");
-            list(matching(&format!("^({names})(,({names}))*$")))
-        }
+        ("facets", _) => names_with_commas(&FacetField::ALL.map(FacetField::name)),
+        ("fields", _) => names_with_commas(&Hit::MEMBERS),
         _ => return None,
     })
 }
@@ -149,6 +143,12 @@ fn matching(pattern: &str) -> RefOr<Schema> {
 
 fn list(items: RefOr<Schema>) -> RefOr<Schema> {
     ArrayBuilder::new().items(items).into()
+}
+
+/// Names between commas, in each of several values. A name may be missing: `fields=` is what a form sends for none.
+fn names_with_commas(names: &[&str]) -> RefOr<Schema> {
+    let names = names.join("|");
+    list(matching(&format!("^({names})?(,({names})?)*$")))
 }
 
 /// Every path refuses methods that it does not have, and names those that it has.
