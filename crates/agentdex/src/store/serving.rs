@@ -136,10 +136,13 @@ impl Applier<'_> {
         if changes {
             let texts = (Some(&*held), Some(text.as_bytes()));
             self.audit(ChangeKind::Updated, id, texts, (Some(&live.access), Some(&access)));
-            // The text that was served moves to the position of the change, if it is served still. Several may declare it.
+            // The text that was served moves to the position of the change, if it is served still. Several may declare it,
+            // but not with another original: that lies at the same position.
+            let brought = declarations.0.iter().find(|one| one.base == seq).map(|one| one.original);
+            let moves = |one: &Declaration| brought.is_none_or(|original| original == one.original);
             let mut has_original = false;
             for declaration in &mut declarations.0 {
-                if declaration.base == old.seq && declaration.text == served {
+                if declaration.base == old.seq && declaration.text == served && moves(declaration) {
                     declaration.base = seq;
                     has_original |= declaration.original.is_some();
                 }

@@ -111,7 +111,7 @@ fn write(id: &str, operation: Operation) -> Write {
 }
 
 /// Random transactions of all kinds.
-struct Transactions {
+pub(in crate::store) struct Transactions {
     random: Random,
     step: u64,
     /// True if the authors of some of them restrict access.
@@ -119,7 +119,7 @@ struct Transactions {
 }
 
 impl Transactions {
-    fn new(seed: u64) -> Transactions {
+    pub fn new(seed: u64) -> Transactions {
         Transactions { random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)), step: 0, restrict: true }
     }
 
@@ -237,23 +237,23 @@ impl Transactions {
     }
 
     /// Carries out the next transaction on a store. Returns the number of writes that succeeded and failed.
-    fn next(&mut self, store: &Store) -> (usize, usize) {
+    pub fn next(&mut self, store: &Store) -> (usize, usize) {
         self.step += 1;
         let key = format!("key{}", self.random.below(5));
         let query_owner = self.random.one_in(2).then(|| owner(self.random.of(&OWNERS)));
-        let mut tickets = Vec::new();
+        let (mut tickets, mut outcomes) = (Vec::new(), Vec::new());
         match self.step % 40 {
             5 | 25 => tickets.push(self.membership(store)),
-            9 => store.local().put_key(&key, vec![self.step as u8]).unwrap(),
-            13 => store.local().remove_key(&key).unwrap(),
-            17 => store.local().put_query(query_owner.as_ref(), "q", vec![self.step as u8]).unwrap(),
-            19 => store.local().remove_query(query_owner.as_ref(), "q").unwrap(),
+            9 => outcomes.push(store.local().put_key(&key, vec![self.step as u8])),
+            13 => outcomes.push(store.local().remove_key(&key)),
+            17 => outcomes.push(store.local().put_query(query_owner.as_ref(), "q", vec![self.step as u8])),
+            19 => outcomes.push(store.local().remove_query(query_owner.as_ref(), "q")),
             23 => {
                 let (action, target) = ("denied".into(), "/x".into());
                 let chain = Some(self.random.of(&AuditChain::ALL));
                 tickets.push(store.note(AuditEntry { action, target, chain, ..AuditEntry::default() }));
             }
-            29 => store.trim_log(Timestamp::now()).unwrap(),
+            29 => outcomes.push(store.trim_log(Timestamp::now())),
             31 => {
                 let position = Position { epoch: store.epoch(), seq: Seq(self.step) };
                 store.local().set_position("follower", position).unwrap();
@@ -261,8 +261,8 @@ impl Transactions {
             37 => {
                 // The clock was ahead.
                 store.handle.committer.advance_clock(Timestamp::now().plus_seconds(3600));
-                store.submit(vec![self.put("urn:late", Declares::itself(), false)]).wait().unwrap();
-                store.accept_clock().unwrap();
+                let late = store.submit(vec![self.put("urn:late", Declares::itself(), false)]).wait();
+                outcomes.extend([late.map(drop), store.accept_clock().map(drop)]);
             }
             _ => {
                 // Several transactions in a commit.
@@ -276,7 +276,7 @@ impl Transactions {
                 }
             }
         }
-        let outcomes: Vec<_> = tickets.into_iter().map(Ticket::wait).collect();
+        outcomes.extend(tickets.into_iter().map(|ticket| ticket.wait().map(drop)));
         let succeeded = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
         (succeeded, outcomes.len() - succeeded)
     }
@@ -476,5 +476,20 @@ fn differences_between_stores_are_found() {
         assert!(difference.is_some(), "change {number} is not found");
         // A shadow would find it too.
         other.store.view.close("a test has changed it".into());
+    }
+}
+
+#[test]
+fn a_store_is_consistent_after_each_transaction() {
+    for seed in 1..=4 {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::open(&root.path().join("store"), Options::default()).unwrap();
+        let mut all = Transactions::new(seed);
+        for step in 1..=250 {
+            all.next(&store);
+            let faults = store.check().unwrap().faults;
+            assert!(faults.is_empty(), "seed {seed}, step {step}: {faults:?}");
+        }
+        store.close();
     }
 }
