@@ -393,6 +393,12 @@ pub enum Error {
         /// Number of free bytes required.
         needed: u64,
     },
+    /// The log that several stores share has not confirmed the write yet. It may or may not be written.
+    #[error("the outcome of this write is unknown; read the Thing before you repeat it")]
+    OutcomeUnknown,
+    /// The log that several stores share does not respond. Nothing was written.
+    #[error("the shared log does not respond; nothing was written")]
+    LogUnavailable,
     /// The registry is shutting down.
     #[error("the registry is shutting down")]
     ShuttingDown,
@@ -541,6 +547,8 @@ impl Error {
             Error::ConsistencyTimeout { .. } => "consistency-timeout",
             Error::WritesClosed { .. } => "writes-closed",
             Error::DiskFull { .. } => "disk-full",
+            Error::OutcomeUnknown => "outcome-unknown",
+            Error::LogUnavailable => "log-unavailable",
             Error::ShuttingDown => "shutting-down",
             Error::NotTracked { .. } => "not-tracked",
             Error::SignatureRequired { .. } => "signature-required",
@@ -626,6 +634,7 @@ impl Error {
                     | Error::IndexRebuilding { .. }
                     | Error::ConsistencyTimeout { .. }
                     | Error::DiskFull { .. }
+                    | Error::LogUnavailable
                     | Error::FetchTimedOut { .. }
                     | Error::FetchBusy { .. }
             ),

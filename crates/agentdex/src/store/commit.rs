@@ -10,22 +10,22 @@
 
 use std::{
     future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use sled::IVec;
 
 use super::{
     clock::LogClock,
-    effects::Staged,
+    commit_log::Logged,
     install::{Folded, InstallError},
     layout,
     local::WRITE_AFTER,
-    overlay::{Overlay, Pairs},
+    overlay::Pairs,
     queue::{Queue, Round, Signal, Waiting},
     reply::Reply,
     snapshot::Snapshot,
@@ -33,7 +33,7 @@ use super::{
     value::State,
     view::View,
     witness::Witness,
-    work::{Work, witnessing},
+    work::{Decided, Unsynced, Work, witnessing},
     write::{Applied, Transaction},
 };
 use crate::{Error, Result, change::Timestamp};
@@ -41,24 +41,40 @@ use crate::{Error, Result, change::Timestamp};
 /// Maximum number of rounds that a thread commits before it hands over.
 const ROUNDS_LED: usize = 8;
 
+/// Pause before the next attempt to find out what the log has.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
 /// Commits transactions.
 pub(super) struct Committer {
     pub view: Arc<View>,
     queue: Mutex<Queue>,
-    /// Wakes the committer's own thread. Goes with the lock of the queue.
-    background: std::sync::Condvar,
+    /// Wakes the committer's own thread. Goes with the lock of the queue, like `idle`.
+    background: Condvar,
+    /// Wakes whoever waits until no thread commits.
+    idle: Condvar,
     /// State locked during a commit, and during anything that excludes commits.
     work: Mutex<Work>,
     witness: Arc<Witness>,
     time: Arc<LogClock>,
+    /// The log that the store shares with others.
+    pub logged: Option<Logged>,
 }
 
 impl Committer {
     pub fn new(view: Arc<View>, files: DataFiles, witness: Arc<Witness>, state: State) -> Result<Committer> {
         let next_grace = view.expiries.grace.pending().map(|_| IVec::from(layout::EXPIRIES));
         let time = Arc::new(LogClock::load(&view)?);
-        let work = Mutex::new(Work { files, witness: witness.clone(), state, time: time.clone(), next_grace });
-        Ok(Committer { view, queue: Mutex::default(), background: std::sync::Condvar::new(), work, witness, time })
+        let work = Mutex::new(Work {
+            files,
+            witness: witness.clone(),
+            state,
+            time: time.clone(),
+            next_grace,
+            is_ending: false,
+        });
+        let logged = view.options.log.clone().map(Logged::new);
+        let (queue, background, idle) = (Mutex::default(), Condvar::new(), Condvar::new());
+        Ok(Committer { view, queue, background, idle, work, witness, time, logged })
     }
 
     /// See [`super::Store::log_time`].
@@ -68,22 +84,7 @@ impl Committer {
 
     /// See [`super::Store::accept_clock`].
     pub fn accept_clock(&self) -> Result<(Timestamp, Timestamp)> {
-        let (mut work, view) = (self.work(), &self.view);
-        view.check_open_to_writes()?;
-        let (before, now) = (self.time.at(), Timestamp::now());
-        if before <= now {
-            return Ok((now, now));
-        }
-        let db = view.tree.db()?;
-        let mut overlay = Overlay::new(&db);
-        let (key, set) = LogClock::set_after(work.state.last, now);
-        overlay.set(key, Some(set));
-        let staged = Staged::of(view, &db, overlay.seal(work.state)?)?;
-        if let Err(reason) = work.make_durable(view, Some(staged), Pairs::new()) {
-            view.close(reason.clone());
-            return Err(Error::WritesClosed { reason });
-        }
-        Ok((before, now))
+        self.carry_out(true, |work| work.accept_clock(&self.view))
     }
 
     /// Submits a transaction. It is committed when its ticket is waited for, polled, or dropped, or together with
@@ -135,19 +136,50 @@ impl Committer {
     /// Drops entries of the log beyond its retention, in steps between commits.
     pub fn trim_log(&self, now: Timestamp) -> Result<()> {
         loop {
-            self.view.check_open_to_writes()?;
             if self.queue().is_closing {
                 return Err(Error::ShuttingDown);
             }
-            let mut work = self.work();
-            if self.view.saving.is_active() {
+            let retained = self.carry_out(false, |work| match self.view.saving.is_active() {
                 // A backup reads the log as it was; it is trimmed next time.
-                return Ok(());
-            }
-            if !work.trim_step(&self.view, now)? {
+                true => Ok(Decided { outcome: false, staged: None }),
+                false => work.retain(&self.view, now),
+            });
+            if !retained? {
                 return Ok(());
             }
         }
+    }
+
+    /// Decides and commits something other than transactions. `is_synced` is false for a commit that may be lost in a
+    /// crash.
+    fn carry_out<T>(&self, is_synced: bool, mut decide: impl FnMut(&mut Work) -> Result<Decided<T>>) -> Result<T> {
+        if let Some(logged) = &self.logged {
+            return self.alone(|| self.append_decided(logged, decide));
+        }
+        let (mut work, view) = (self.work(), &self.view);
+        view.check_open_to_writes()?;
+        let Decided { outcome, staged } = decide(&mut work)?;
+        let written = match staged {
+            Some(staged) if !is_synced => work.show(view, staged),
+            staged => work.make_durable(view, staged, Pairs::new()),
+        };
+        written.map(|()| outcome).map_err(|reason| {
+            view.close(reason.clone());
+            Error::WritesClosed { reason }
+        })
+    }
+
+    /// Acts while no other thread commits.
+    fn alone<T>(&self, act: impl FnOnce() -> T) -> T {
+        let mut queue = self.queue();
+        while queue.is_led {
+            queue = self.idle.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.is_led = true;
+        drop(queue);
+        let done = catch_unwind(AssertUnwindSafe(act));
+        self.hand_over();
+        done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Advances the time of the log beyond the clock, as a clock that is ahead does.
@@ -157,7 +189,6 @@ impl Committer {
     }
 
     /// Installs commits that another store has decided.
-    #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "stores don't share a log yet"))]
     pub fn install(&self, commits: Folded) -> std::result::Result<(), InstallError> {
         self.work().install(&self.view, commits)
     }
@@ -183,8 +214,9 @@ impl Committer {
         while let Some(errand) = self.next_errand() {
             let done = catch_unwind(AssertUnwindSafe(|| match errand {
                 Errand::Lead => self.lead(None),
-                Errand::WriteLocal => self.work().write_local(self),
-                Errand::GrantGrace => self.work().grant_grace(&self.view),
+                Errand::Follow => self.follow_log(),
+                Errand::WriteLocal => self.write_local(),
+                Errand::GrantGrace => self.grant_grace(),
             }));
             if done.is_err() {
                 self.view.close("the committer panicked".into());
@@ -208,17 +240,97 @@ impl Committer {
             if queue.is_closing && !queue.is_led {
                 return None;
             }
-            if !queue.is_closing && self.view.expiries.grace.pending().is_some() && self.view.closed.get().is_none() {
-                return Some(Errand::GrantGrace);
+            if !queue.is_closing && self.view.closed.get().is_none() {
+                if !queue.is_led && queue.follow_due.is_some_and(|due| due <= now) {
+                    queue.follow_due = None;
+                    return Some(Errand::Follow);
+                }
+                // What a log doesn't take now is tried again.
+                if queue.follow_due.is_none() && self.view.expiries.grace.pending().is_some() {
+                    return Some(Errand::GrantGrace);
+                }
             }
-            queue = match queue.local_due {
+            let due = [queue.local_due, queue.follow_due.filter(|_| !queue.is_led)].into_iter().flatten().min();
+            queue = match due {
                 Some(due) => {
-                    let (queue, _) =
-                        self.background.wait_timeout(queue, due - now).unwrap_or_else(PoisonError::into_inner);
+                    let left = due.saturating_duration_since(now);
+                    let (queue, _) = self.background.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner);
                     queue
                 }
                 None => self.background.wait(queue).unwrap_or_else(PoisonError::into_inner),
             };
+        }
+    }
+
+    /// Installs what other stores have appended to the log.
+    fn follow_log(&self) {
+        let Some(logged) = &self.logged else { return };
+        let followed = self.alone(|| self.follow(logged).and_then(|_| self.pass_turn(logged)));
+        if let Err(error) = followed {
+            tracing::debug!(%error, "the store can't follow its log");
+            self.follow_later();
+        }
+    }
+
+    /// Looks for commits of other stores when there are any.
+    pub fn subscribe(self: &Arc<Self>) {
+        let Some(logged) = &self.logged else { return };
+        let committer = Arc::downgrade(self);
+        let follow = move || committer.upgrade().iter().for_each(|committer| committer.follow_after(Duration::ZERO));
+        logged.log.subscribe(Box::new(follow));
+        self.follow_after(Duration::ZERO);
+    }
+
+    /// Looks for commits of other stores in a while, or finds out about an own one.
+    pub fn follow_later(&self) {
+        self.follow_after(RETRY_AFTER);
+    }
+
+    fn follow_after(&self, pause: Duration) {
+        let mut queue = self.queue();
+        let due = Instant::now() + pause;
+        queue.follow_due = Some(queue.follow_due.map_or(due, |earlier| earlier.min(due)));
+        if !queue.is_led {
+            self.background.notify_one();
+        }
+    }
+
+    /// Writes local state that has moved, and in particular pending uses and revocations of keys.
+    fn write_local(&self) {
+        let view = &self.view;
+        if view.closed.get().is_some() || view.tree.db().is_err() {
+            return;
+        }
+        if view.local.has_pending_keys() {
+            // At the end there is nothing left to keep disk space for.
+            let is_ending = self.queue().is_closing;
+            self.work().is_ending = is_ending;
+            match &self.logged {
+                Some(logged) => self.alone(|| drop(self.commit_to_log(logged, Vec::new()))),
+                None => drop(self.work().commit(view, Vec::new())),
+            }
+        }
+        let written = self.work().write_local(view);
+        let is_all = written.unwrap_or_else(|reason| {
+            view.close(reason);
+            true
+        });
+        let mut queue = self.queue();
+        if !is_all {
+            queue.local_due = Some(Instant::now());
+        } else if !queue.is_closing && view.local.has_moved() {
+            // At the end the rest is given up: followers then start from where they were before.
+            queue.local_due = Some(Instant::now() + WRITE_AFTER);
+        }
+    }
+
+    /// Writes the grace after the start into some expiries.
+    fn grant_grace(&self) {
+        match self.carry_out(true, |work| work.extend_expiries(&self.view)) {
+            Ok(None) => self.view.expiries.grace.grant(),
+            Ok(next) => self.work().next_grace = next,
+            Err(_) if self.logged.is_some() => self.follow_later(),
+            Err(error) => self.view.close(error.to_string()),
         }
     }
 
@@ -248,13 +360,19 @@ impl Committer {
                 break;
             }
         }
+        self.hand_over();
+    }
+
+    /// Lets another thread commit.
+    pub fn hand_over(&self) {
         let mut queue = self.queue();
         queue.is_led = false;
+        self.idle.notify_one();
         match queue.next_leader() {
             Some(leader) => leader.condvar.notify_one(),
-            None if queue.is_empty() && !queue.is_closing => {}
+            None if queue.is_empty() && !queue.is_closing && queue.follow_due.is_none() => {}
             None => {
-                queue.is_unattended = true;
+                queue.is_unattended |= !queue.is_empty();
                 self.background.notify_one();
             }
         }
@@ -269,10 +387,13 @@ impl Committer {
             signals.push(signal);
         }
         // sled panics where it finds its own invariants broken.
-        let outcomes = catch_unwind(AssertUnwindSafe(|| self.work().commit(&self.view, writes)));
-        let mut outcomes = outcomes.unwrap_or_else(|_| {
+        let committed = catch_unwind(AssertUnwindSafe(|| match &self.logged {
+            Some(logged) => self.commit_to_log(logged, writes),
+            None => (self.work().commit(&self.view, writes), None),
+        }));
+        let (mut outcomes, unsynced) = committed.unwrap_or_else(|_| {
             self.view.close("a commit panicked".into());
-            Vec::new()
+            (Vec::new(), None)
         });
         outcomes.resize_with(replies.len(), || self.view.check_open_to_writes().map(|()| Applied::default()));
         let wakers: Vec<_> = replies.iter().zip(outcomes).filter_map(|(reply, outcome)| reply.fill(outcome)).collect();
@@ -281,6 +402,20 @@ impl Committer {
         drop(queue);
         signals.iter().for_each(|signal| signal.condvar.notify_all());
         wakers.into_iter().for_each(std::task::Waker::wake);
+        self.sync(unsynced);
+    }
+
+    /// Syncs a commit that is in the log already.
+    pub fn sync(&self, unsynced: Option<Unsynced>) {
+        let Some(unsynced) = unsynced else { return };
+        if let Err(reason) = self.work().sync(&self.view, Some(&unsynced)) {
+            self.view.close(reason);
+        }
+    }
+
+    /// Returns the number of the last commit.
+    pub fn number(&self) -> u64 {
+        self.work().state.commit
     }
 
     /// Ensures that a thread commits for waiters without a thread of their own.
@@ -298,13 +433,14 @@ impl Committer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self) -> MutexGuard<'_, Work> {
+    pub fn work(&self) -> MutexGuard<'_, Work> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 enum Errand {
     Lead,
+    Follow,
     WriteLocal,
     GrantGrace,
 }

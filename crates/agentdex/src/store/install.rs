@@ -15,7 +15,7 @@ use super::{
 use crate::Error;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// Maximum size of an installed commit in bytes, keys and values together.
 pub(super) const MAX_COMMIT_BYTES: usize = 64 * 1024 * 1024;
@@ -62,6 +62,11 @@ impl Folded {
             }
         }
         folded
+    }
+
+    /// Size of the keys and values, replaced ones included, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn has_room_for(&self, next: &Folded) -> bool {

@@ -44,25 +44,6 @@ struct State {
     moved_keys: BTreeMap<String, Option<Vec<u8>>>,
 }
 
-/// Pending state to be written.
-#[derive(Default)]
-pub(super) struct Moved {
-    /// Node-local keys.
-    pub local: Pairs,
-    /// Uses and revocations of API keys.
-    pub keys: Vec<NamedWrite>,
-}
-
-impl Moved {
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    fn len(&self) -> usize {
-        self.local.len() + self.keys.len()
-    }
-}
-
 impl State {
     fn has_moved(&self) -> bool {
         !self.moved_positions.is_empty() || !self.moved_sessions.is_empty() || !self.moved_keys.is_empty()
@@ -161,29 +142,52 @@ impl Local {
         Ok(values.into_iter().collect())
     }
 
-    /// Takes the revoked keys that are still in the tree. They count as removed from now on.
-    pub fn take_revoked(&self) -> Moved {
-        let revoked = self.state().moved_keys.extract_if(.., |_, key| key.is_none()).collect::<Vec<_>>();
-        Moved { keys: revoked.into_iter().map(key_write).collect(), local: Pairs::new() }
+    /// Returns some of the pending uses and revocations of keys, or of the revocations alone.
+    pub fn pending_keys(&self, with_uses: bool) -> Vec<NamedWrite> {
+        let state = self.state();
+        let pending = state.moved_keys.iter().filter(|(_, value)| with_uses || value.is_none());
+        pending.take(WRITTEN_AT_ONCE).map(|(name, value)| key_write(name, value.as_deref())).collect()
     }
 
-    /// Takes some of the pending values, and returns whether these are all. They count as written from now on.
-    pub fn take_moved(&self) -> (Moved, bool) {
+    /// Forgets uses and revocations of keys that are written, unless they have changed meanwhile.
+    pub fn forget_keys(&self, written: &[NamedWrite]) {
+        if written.is_empty() {
+            return;
+        }
         let mut state = self.state();
-        let mut moved = Moved::default();
+        for NamedWrite { name, value, .. } in written {
+            if state.moved_keys.get(name) == Some(value) {
+                state.moved_keys.remove(name);
+            }
+        }
+    }
+
+    /// True if uses or revocations of keys are pending.
+    pub fn has_pending_keys(&self) -> bool {
+        !self.state().moved_keys.is_empty()
+    }
+
+    /// Takes some of the pending node-local pairs, and returns whether these are all. They count as written from now
+    /// on.
+    pub fn take_moved(&self) -> (Pairs, bool) {
+        let mut state = self.state();
+        let mut moved = Pairs::new();
         while moved.len() < WRITTEN_AT_ONCE {
             if let Some(follower) = state.moved_positions.pop_first() {
                 let position = state.positions.get(&follower).copied();
-                moved.local.push((layout::position_key(&follower), position.map(value::encode_position)));
+                moved.push((layout::position_key(&follower), position.map(value::encode_position)));
             } else if let Some((name, session)) = state.moved_sessions.pop_first() {
-                moved.local.push((Kind::Session.key(&name), session.map(IVec::from)));
-            } else if let Some(key) = state.moved_keys.pop_first() {
-                moved.keys.push(key_write(key));
+                moved.push((Kind::Session.key(&name), session.map(IVec::from)));
             } else {
                 break;
             }
         }
-        (moved, !state.has_moved())
+        (moved, state.moved_positions.is_empty() && state.moved_sessions.is_empty())
+    }
+
+    /// True if anything is pending.
+    pub fn has_moved(&self) -> bool {
+        self.state().has_moved()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -192,7 +196,7 @@ impl Local {
 }
 
 /// Creates the write of a pending key. Only a key that is there is used.
-fn key_write((name, value): (String, Option<Vec<u8>>)) -> NamedWrite {
+fn key_write(name: &str, value: Option<&[u8]>) -> NamedWrite {
     let expects = if value.is_some() { Expects::Present } else { Expects::Any };
-    NamedWrite { kind: Kind::Key, name, value, expects }
+    NamedWrite { kind: Kind::Key, name: name.to_owned(), value: value.map(<[u8]>::to_vec), expects }
 }

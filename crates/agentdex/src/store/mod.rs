@@ -16,6 +16,7 @@
 //!   of keys and values
 //! - `effects`: changes of a commit to the state in memory, which follow from its keys and values
 //! - `install`: commits that another store has decided
+//! - `commit_log`: a log of commits that several stores share
 //! - `comparison`, `shadow`: comparison of a store with one that has installed its commits, for tests
 //! - `log`, `logged`, `recent`, `reader`: changes of Things and of memberships
 //! - `past`: lives of ids that were restricted at some time
@@ -42,6 +43,7 @@ mod audit_entries;
 mod check;
 mod clock;
 mod commit;
+mod commit_log;
 #[cfg(any(test, debug_assertions))]
 mod comparison;
 mod copy;
@@ -55,7 +57,6 @@ mod gaps;
 mod held;
 mod hidden;
 mod inspect;
-#[cfg_attr(not(test), expect(dead_code, reason = "stores don't share a log yet"))]
 mod install;
 mod layout;
 mod local;
@@ -217,6 +218,7 @@ impl Store {
         };
         #[cfg(debug_assertions)]
         let shadow = shadow::Shadow::of(&view)?;
+        committer.subscribe();
         let threads = [start("committer", Committer::run)?, start("witness", Committer::run_witness)?];
         let threads = Mutex::new(Some(threads));
         let handle = Handle {

@@ -2,7 +2,7 @@
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
-use super::gaps::Gaps;
+use super::{commit_log::SharedLog, gaps::Gaps};
 use crate::change::Position;
 
 /// Options of the store.
@@ -29,6 +29,8 @@ pub struct Options {
     /// Gaps between positions, for tests.
     #[doc(hidden)]
     pub gaps: Gaps,
+    /// Log that the store shares with others. Without it, its commits are its own.
+    pub(super) log: Option<SharedLog>,
 }
 
 impl Default for Options {
@@ -42,6 +44,7 @@ impl Default for Options {
             followed: Vec::new(),
             before_flush: None,
             gaps: Gaps::default(),
+            log: None,
         }
     }
 }

@@ -44,6 +44,8 @@ pub(super) struct Queue {
     pub is_unattended: bool,
     /// Deadline for writing pending local state.
     pub local_due: Option<Instant>,
+    /// When to look for commits of other stores, if there may be any.
+    pub follow_due: Option<Instant>,
     /// True if no more transactions are accepted.
     pub is_closing: bool,
 }

@@ -43,7 +43,7 @@ impl Shadow {
         }
         let directory = env::temp_dir().join(format!("agentdex-shadow-{}", Uuid::new_v4()));
         create_directory(&directory)?;
-        let options = Options { followed: Vec::new(), before_flush: None, ..view.options.clone() };
+        let options = Options { followed: Vec::new(), before_flush: None, log: None, ..view.options.clone() };
         let copy = copy(view, &directory, &options).and_then(|()| open::open(&directory, options));
         let Ok(Opened { view: shadow, files, witness, state }) = copy else {
             let _ = fs::remove_dir_all(&directory);

@@ -1,17 +1,16 @@
 //! `Work`: decides commits, writes and syncs them, and publishes them to readers.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use sled::IVec;
 
 use super::{
     applier::{Applier, Command, Moment},
     clock::LogClock,
-    commit::Committer,
     effects::Staged,
     install::{Folded, InstallError},
     layout,
-    local::{Moved, WRITE_AFTER},
+    named_write::NamedWrite,
     overlay::{Overlay, Pairs, Sealed, batch_of},
     sync::DataFiles,
     value::State,
@@ -32,6 +31,39 @@ pub(super) struct Work {
     pub time: Arc<LogClock>,
     /// First expiry that may still need the extension after the start, or `None` if there is none.
     pub next_grace: Option<IVec>,
+    /// True if what is pending is written now or never.
+    pub is_ending: bool,
+}
+
+/// What has been decided about transactions.
+pub(super) struct Decision {
+    /// Outcome of each transaction.
+    pub outcomes: Vec<Result<Applied>>,
+    /// The commit of those that succeed, or `None` if there is nothing to write.
+    pub staged: Option<Staged>,
+    /// The pending uses and revocations of keys that the commit contains.
+    pub keys: Vec<NamedWrite>,
+    /// True if there is disk space for node-local pairs.
+    pub has_room: bool,
+}
+
+/// A decision about something other than transactions.
+pub(super) struct Decided<T> {
+    pub outcome: T,
+    /// The commit, or `None` if there is nothing to write.
+    pub staged: Option<Staged>,
+}
+
+/// A commit that is visible to readers, but isn't synced yet.
+pub(super) struct Unsynced {
+    state: State,
+    revokes: bool,
+}
+
+impl Unsynced {
+    pub fn of(staged: &Staged) -> Unsynced {
+        Unsynced { state: staged.sealed.state, revokes: staged.revokes }
+    }
 }
 
 /// Returns the reason for closing a store whose witness can't be written.
@@ -40,36 +72,35 @@ pub(super) fn witnessing(witness: &Witness, error: &std::io::Error) -> String {
 }
 
 impl Work {
-    /// Commits transactions. Returns an outcome for each of them.
+    /// Commits transactions to this store alone. Returns an outcome for each of them.
     pub fn commit(&mut self, view: &View, transactions: Vec<Transaction>) -> Vec<Result<Applied>> {
         let refused = |reason: &str| Err(Error::WritesClosed { reason: reason.to_owned() });
         if let Some(reason) = view.closed.get() {
             return transactions.iter().map(|_| refused(reason)).collect();
         }
-        let Ok(db) = view.tree.db() else {
-            return transactions.iter().map(|_| Err(Error::ShuttingDown)).collect();
-        };
-        let (outcomes, staged, local) = self.decide(view, &db, transactions);
-        let staged = staged.map_err(|error| error.to_string());
-        match staged.and_then(|staged| self.make_durable(view, staged, local)) {
-            Ok(()) => outcomes,
-            Err(reason) => {
-                view.close(reason.clone());
-                outcomes.iter().map(|_| refused(&reason)).collect()
-            }
+        let count = transactions.len();
+        let decided = self.decide(view, transactions);
+        if matches!(decided, Err(Error::ShuttingDown)) {
+            return (0..count).map(|_| Err(Error::ShuttingDown)).collect();
         }
+        let committed = decided.map_err(|error| error.to_string()).and_then(|decision| {
+            let Decision { outcomes, staged, keys, has_room } = decision;
+            let local = if has_room { view.local.take_moved().0 } else { Pairs::new() };
+            self.make_durable(view, staged, local)?;
+            view.local.forget_keys(&keys);
+            Ok(outcomes)
+        });
+        committed.unwrap_or_else(|reason| {
+            view.close(reason.clone());
+            (0..count).map(|_| refused(&reason)).collect()
+        })
     }
 
-    /// Decides transactions on the present state. Returns an outcome for each of them, the commit of those that
-    /// succeed, and the node-local pairs to be written with it.
-    fn decide(
-        &mut self,
-        view: &View,
-        db: &sled::Db,
-        transactions: impl IntoIterator<Item = Transaction>,
-    ) -> (Vec<Result<Applied>>, Result<Option<Staged>>, Pairs) {
+    /// Decides transactions on the present state, together with the pending uses and revocations of keys.
+    pub fn decide(&mut self, view: &View, transactions: impl IntoIterator<Item = Transaction>) -> Result<Decision> {
+        let db = view.tree.db()?;
         let mut room = view.space.room();
-        let mut applier = self.applier(view, db);
+        let mut applier = self.applier(view, &db);
         let moment = applier.moment;
         // Failures too are reported only once all is durable: they may rest on writes of the same round.
         let apply = |transaction: Transaction| {
@@ -79,14 +110,13 @@ impl Work {
             applier.apply(Command { transaction, moment })
         };
         let outcomes: Vec<_> = transactions.into_iter().map(apply).collect();
-        // What moves with a write is as durable as that. The rest, if any, is written when it is due.
-        let moved = match (room.take(0, false), room.take(0, true)) {
-            (Ok(()), _) => view.local.take_moved().0,
-            (_, Ok(())) => view.local.take_revoked(),
-            _ => Moved::default(),
+        let has_room = room.take(0, false).is_ok();
+        let keys = match has_room || self.is_ending || room.take(0, true).is_ok() {
+            true => view.local.pending_keys(has_room),
+            false => Vec::new(),
         };
-        let staged = applier.write_pending(moved.keys).and_then(|()| applier.finish());
-        (outcomes, staged, moved.local)
+        applier.write_pending(keys.clone())?;
+        Ok(Decision { outcomes, staged: applier.finish()?, keys, has_room })
     }
 
     fn applier<'a>(&mut self, view: &'a View, db: &'a sled::Tree) -> Applier<'a> {
@@ -95,28 +125,39 @@ impl Work {
         Applier::new(view, db, self.state, moment)
     }
 
-    /// Applies retention. Returns false if there is nothing left to drop.
-    pub fn trim_step(&mut self, view: &View, now: Timestamp) -> Result<bool> {
-        let options = &view.options;
-        let mut is_trimmed = self.trim(view, view.log.trim_step(&self.state, &view.past, now, options)?)?;
-        is_trimmed |= self.trim(view, view.audit.trim_step(&self.state, &view.tree, now, options)?)?;
-        Ok(is_trimmed || self.trim(view, self.trim_namespaces(view)?)?)
+    /// Decides a reset of the time of the log to that of the clock. The outcome is the previous and the new time.
+    pub fn accept_clock(&mut self, view: &View) -> Result<Decided<(Timestamp, Timestamp)>> {
+        let (before, now) = (self.time.at(), Timestamp::now());
+        if before <= now {
+            return Ok(Decided { outcome: (now, now), staged: None });
+        }
+        let (key, set) = LogClock::set_after(self.state.last, now);
+        let staged = self.stage(view, [(key, Some(set))])?;
+        Ok(Decided { outcome: (before, now), staged: Some(staged) })
     }
 
-    /// Writes and publishes a commit that only drops data. It isn't synced: what a crash brings back is dropped again.
-    /// Returns false if there is no commit.
-    fn trim(&mut self, view: &View, sealed: Option<Sealed>) -> Result<bool> {
-        let Some(sealed) = sealed else { return Ok(false) };
-        let mut staged = Staged::of(view, &*view.tree.db()?, sealed)?;
-        let failed = |reason: String| Error::Store { doing: "applying retention", source: reason.into() };
-        self.write(view, Some(&mut staged), &Pairs::new()).map_err(failed)?;
-        self.publish(view, staged);
-        Ok(true)
+    /// Decides a commit that changes nothing.
+    pub fn nothing(&self, view: &View) -> Result<Staged> {
+        self.stage(view, [])
+    }
+
+    /// Decides the next step of retention, which only drops data. The outcome is whether there is anything to drop.
+    pub fn retain(&mut self, view: &View, now: Timestamp) -> Result<Decided<bool>> {
+        let (db, options) = (view.tree.db()?, &view.options);
+        let mut sealed = view.log.trim_step(&self.state, &view.past, now, options)?;
+        if sealed.is_none() {
+            sealed = view.audit.trim_step(&self.state, &view.tree, now, options)?;
+        }
+        let staged = match sealed {
+            Some(sealed) => Some(Staged::of(view, &db, sealed)?),
+            None => self.retain_namespaces(view)?,
+        };
+        Ok(Decided { outcome: staged.is_some(), staged })
     }
 
     /// Returns a commit that removes memberships that ended before the beginning of the log, and namespaces that were
     /// given up before it and that contain no Things, or `None`.
-    fn trim_namespaces(&self, view: &View) -> Result<Option<Sealed>> {
+    fn retain_namespaces(&self, view: &View) -> Result<Option<Staged>> {
         let oldest = view.log.start().oldest;
         let mut forgotten = view.namespaces.given_up_before(oldest);
         forgotten.retain(|number| !view.restricted.has_namespace(*number));
@@ -125,12 +166,28 @@ impl Work {
         if forgotten.is_empty() && shortened.is_empty() {
             return Ok(None);
         }
+        let forgotten = forgotten.iter().map(|number| (layout::namespace_key(*number), None));
+        let encoded = shortened.iter().map(|(number, record)| (layout::namespace_key(*number), Some(record.encode())));
+        self.stage(view, forgotten.chain(encoded)).map(Some)
+    }
+
+    fn stage(&self, view: &View, pairs: impl IntoIterator<Item = (IVec, Option<IVec>)>) -> Result<Staged> {
         let db = view.tree.db()?;
         let mut overlay = Overlay::new(&db);
-        forgotten.iter().for_each(|number| overlay.set(layout::namespace_key(*number), None));
-        let encoded = shortened.iter().map(|(number, record)| (layout::namespace_key(*number), Some(record.encode())));
-        encoded.for_each(|(key, record)| overlay.set(key, record));
-        overlay.seal(self.state).map(Some)
+        pairs.into_iter().for_each(|(key, value)| overlay.set(key, value));
+        Staged::of(view, &db, overlay.seal(self.state)?)
+    }
+
+    /// Decides the grace after the start for some expiries. The outcome is where to continue, or `None` at the end.
+    pub fn extend_expiries(&mut self, view: &View) -> Result<Decided<Option<IVec>>> {
+        let Some(start) = self.next_grace.clone() else { return Ok(Decided { outcome: None, staged: None }) };
+        let db = view.tree.db()?;
+        let mut applier = self.applier(view, &db);
+        let expiries = view.expiries.page(&start, GRACE_STEP)?;
+        expiries.iter().try_for_each(|(id, _)| applier.grant_grace(id))?;
+        let last = expiries.last().filter(|_| expiries.len() == GRACE_STEP);
+        let next = last.map(|(_, last)| layout::key_after(last));
+        Ok(Decided { outcome: next, staged: applier.finish()? })
     }
 
     /// Syncs pending data and records it in the witness.
@@ -155,10 +212,17 @@ impl Work {
             return Ok(());
         }
         self.write(view, staged.as_mut(), &local)?;
-        self.sync(view, staged.as_ref())?;
+        self.sync(view, staged.as_ref().map(Unsynced::of).as_ref())?;
         if let Some(staged) = staged {
             self.publish(view, staged);
         }
+        Ok(())
+    }
+
+    /// Writes and publishes a commit without syncing it.
+    pub fn show(&mut self, view: &View, mut staged: Staged) -> std::result::Result<(), String> {
+        self.write(view, Some(&mut staged), &Pairs::new())?;
+        self.publish(view, staged);
         Ok(())
     }
 
@@ -179,15 +243,15 @@ impl Work {
     }
 
     /// Makes what was written durable, and has the witness note the commit.
-    fn sync(&mut self, view: &View, staged: Option<&Staged>) -> std::result::Result<(), String> {
+    pub fn sync(&mut self, view: &View, unsynced: Option<&Unsynced>) -> std::result::Result<(), String> {
         if let Some(hook) = &view.options.before_flush {
             hook.call().map_err(|error| error.to_string())?;
         }
         let db = view.tree.db().map_err(|error| error.to_string())?;
         db.flush().map_err(|error| error.to_string())?;
         self.files.sync().map_err(|error| error.to_string())?;
-        let Some(Staged { sealed, revokes, .. }) = staged else { return Ok(()) };
-        self.witness.note(view.slot(&sealed.state));
+        let Some(Unsynced { state, revokes }) = unsynced else { return Ok(()) };
+        self.witness.note(view.slot(state));
         if *revokes {
             self.witness.write().map_err(|error| witnessing(&self.witness, &error))?;
         }
@@ -205,6 +269,7 @@ impl Work {
     /// Writes, syncs, and publishes commits that another store has decided.
     pub fn install(&mut self, view: &View, commits: Folded) -> std::result::Result<(), InstallError> {
         view.check_open_to_writes()?;
+        view.space.room().take(commits.bytes() as u64, true)?;
         let db = view.tree.db()?;
         let sealed = Sealed::of_pairs(&db, &self.state, commits)?;
         let staged = Staged::of(view, &db, sealed)?;
@@ -214,62 +279,13 @@ impl Work {
         })
     }
 
-    /// Writes local state that has moved.
-    pub fn write_local(&mut self, committer: &Committer) {
-        let view = &committer.view;
-        let mut room = view.space.room();
-        let (moved, is_all) = if room.take(0, false).is_ok() {
-            view.local.take_moved()
-        } else {
-            let mut queue = committer.queue();
-            let is_closing = queue.is_closing;
-            // At the end the rest is given up: followers then start from where they were before.
-            queue.local_due = (!is_closing).then(|| Instant::now() + WRITE_AFTER);
-            drop(queue);
-            // A key that is revoked is not: at the end there is nothing left to keep room for.
-            let revoked =
-                if is_closing || room.take(0, true).is_ok() { view.local.take_revoked() } else { Moved::default() };
-            (revoked, true)
-        };
-        if moved.is_empty() {
-            return;
+    /// Writes node-local pairs that have moved. Returns true if these are all, or if there is no space for them.
+    pub fn write_local(&mut self, view: &View) -> std::result::Result<bool, String> {
+        if view.closed.get().is_some() || view.space.room().take(0, false).is_err() {
+            return Ok(true);
         }
-        let Ok(db) = view.tree.db() else { return };
-        let mut applier = self.applier(view, &db);
-        if view.closed.get().is_some() {
-            return;
-        }
-        let staged = applier.write_pending(moved.keys).and_then(|()| applier.finish());
-        let staged = staged.map_err(|error| error.to_string());
-        if let Err(reason) = staged.and_then(|staged| self.make_durable(view, staged, moved.local)) {
-            return view.close(reason);
-        }
-        if !is_all {
-            committer.queue().local_due = Some(Instant::now());
-        }
-    }
-
-    /// Writes the grace after the start into some expiries.
-    pub fn grant_grace(&mut self, view: &View) {
-        let Some(start) = self.next_grace.take() else { return view.expiries.grace.grant() };
-        let Ok(db) = view.tree.db() else { return };
-        let mut applier = self.applier(view, &db);
-        let staged = view.expiries.page(&start, GRACE_STEP).and_then(|expiries| {
-            expiries.iter().try_for_each(|(id, _)| applier.grant_grace(id))?;
-            Ok(expiries)
-        });
-        let written = staged.map_err(|error| error.to_string()).and_then(|expiries| {
-            let staged = applier.finish().map_err(|error| error.to_string())?;
-            self.make_durable(view, staged, Pairs::new())?;
-            Ok(expiries)
-        });
-        match written {
-            Ok(expiries) if expiries.len() == GRACE_STEP => {
-                self.next_grace = expiries.last().map(|(_, last)| layout::key_after(last));
-            }
-            Ok(_) => view.expiries.grace.grant(),
-            Err(reason) => view.close(reason),
-        }
+        let (local, is_all) = view.local.take_moved();
+        self.make_durable(view, None, local)?;
+        Ok(is_all)
     }
 }
-

@@ -272,7 +272,7 @@ impl Default for Author {
 }
 
 /// Writes that are applied together or not at all.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Transaction {
     pub author: Author,
     pub writes: Vec<Write>,

@@ -1,0 +1,299 @@
+//! `MemoryLog`: a log in memory for the stores of a process. It is slow, loses requests and answers, and carries
+//! requests out late or twice.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Appended, Away, Commit, CommitId, CommitLog, Wake,
+    token::{Node, Turn},
+};
+use crate::store::overlay::Pairs;
+
+/// Longest time that an append waits for an answer.
+const APPEND_WAIT: Duration = Duration::from_millis(40);
+
+/// A log, and the stores that share it.
+pub struct Memory {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Number of the commit before the first one.
+    base: u64,
+    random: AtomicU64,
+    pub faults: Faults,
+    pub counts: Counts,
+    /// True while no commits arrive, except where a store asks for them.
+    pub is_held: AtomicBool,
+}
+
+/// What goes wrong, each once in so many times; 0 for never.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Faults {
+    /// The request is lost.
+    pub request_lost: u64,
+    /// The log has the commit, but the answer is lost.
+    pub answer_lost: u64,
+    /// The request is carried out after the store has stopped waiting for it.
+    pub late: u64,
+    /// The request is carried out twice.
+    pub twice: u64,
+    /// The end of the log isn't known.
+    pub away: u64,
+    /// Longest delay of a request in microseconds.
+    pub delay: u64,
+    /// Longest delay of the arrival of a commit in microseconds.
+    pub lag: u64,
+    /// A commit that is in the log already counts as that of another store.
+    pub is_naive: bool,
+    /// The last commit that has arrived counts as the end of the log.
+    pub is_stale: bool,
+    /// It is another log than before.
+    pub is_lost: bool,
+}
+
+/// How often what happened.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub appended: AtomicU64,
+    pub taken: AtomicU64,
+    pub unknown: AtomicU64,
+    /// Commits that turned out to be in the log at another attempt.
+    pub found: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    commits: Vec<Stored>,
+    nodes: BTreeMap<Node, NodeState>,
+    /// Nodes that wait for their turn.
+    waiting: BTreeSet<Node>,
+}
+
+struct Stored {
+    id: CommitId,
+    by: Node,
+    /// Node whose turn it is afterwards.
+    holder: Option<Node>,
+    pairs: Pairs,
+}
+
+struct NodeState {
+    turn: Turn,
+    /// Number of commits that have arrived.
+    arrived: usize,
+    wake: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+/// The log, as a store sees it.
+pub struct MemoryLog {
+    memory: Arc<Memory>,
+    node: Node,
+    is_ended: Arc<AtomicBool>,
+}
+
+impl Memory {
+    pub fn new(base: u64, seed: u64, faults: Faults) -> Arc<Memory> {
+        let (state, random) = (Mutex::default(), AtomicU64::new(seed | 1));
+        let (changed, counts, is_held) = Default::default();
+        Arc::new(Memory { state, changed, base, random, faults, counts, is_held })
+    }
+
+    /// The log for another store. Commits arrive there until it is dropped.
+    pub fn join(self: &Arc<Memory>, node: Node) -> MemoryLog {
+        let state = NodeState { turn: Turn::new(node), arrived: 0, wake: None };
+        self.state().nodes.insert(node, state);
+        let is_ended = Arc::<AtomicBool>::default();
+        let (memory, ended) = (self.clone(), is_ended.clone());
+        thread::spawn(move || memory.deliver(node, &ended));
+        MemoryLog { memory: self.clone(), node, is_ended }
+    }
+
+    /// The number of the last commit.
+    pub fn end(&self) -> u64 {
+        self.base + self.state().commits.len() as u64
+    }
+
+    /// Lets commits arrive at a node a little later.
+    fn deliver(&self, node: Node, is_ended: &AtomicBool) {
+        while !is_ended.load(Ordering::Acquire) {
+            let mut state = self.state();
+            if state.commits.len() == state.nodes[&node].arrived || self.is_held.load(Ordering::Acquire) {
+                drop(self.changed.wait_timeout(state, Duration::from_millis(20)));
+                continue;
+            }
+            drop(state);
+            self.sleep(self.faults.lag);
+            state = self.state();
+            state.arrive(node);
+            let wake = state.nodes[&node].wake.clone();
+            drop(state);
+            self.changed.notify_all();
+            wake.into_iter().for_each(|wake| wake());
+        }
+    }
+
+    /// Appends a commit, unless its number is taken.
+    fn put(&self, by: Node, commit: &Commit) -> Appended {
+        let mut state = self.state();
+        let index = (commit.number - self.base - 1) as usize;
+        assert!(index <= state.commits.len(), "commit {} has no predecessor", commit.number);
+        if let Some(stored) = state.commits.get(index) {
+            let is_own = stored.id == commit.id && !self.faults.is_naive;
+            state.arrive(by);
+            drop(state);
+            self.changed.notify_all();
+            let (count, appended) =
+                if is_own { (&self.counts.found, Appended::Done) } else { (&self.counts.taken, Appended::Taken) };
+            count.fetch_add(1, Ordering::Relaxed);
+            return appended;
+        }
+        let State { nodes, waiting, .. } = &mut *state;
+        let holder = nodes[&by].turn.next(commit.has_more, waiting, Instant::now());
+        waiting.remove(&by);
+        if let Some(holder) = holder {
+            waiting.remove(&holder);
+        }
+        state.commits.push(Stored { id: commit.id, by, holder, pairs: commit.pairs.clone() });
+        state.arrive(by);
+        drop(state);
+        self.counts.appended.fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_all();
+        Appended::Done
+    }
+
+    fn delay(&self) {
+        self.sleep(self.faults.delay);
+    }
+
+    fn sleep(&self, at_most: u64) {
+        if at_most > 0 {
+            thread::sleep(Duration::from_micros(self.below(at_most)));
+        }
+    }
+
+    fn happens(&self, once_in: u64) -> bool {
+        once_in > 0 && self.below(once_in) == 0
+    }
+
+    fn below(&self, bound: u64) -> u64 {
+        let mut random = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        random = (random ^ random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        random = (random ^ random >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (random ^ random >> 31) % bound
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Lets all commits arrive at a node.
+    fn arrive(&mut self, node: Node) {
+        let node = self.nodes.get_mut(&node).unwrap();
+        for commit in &self.commits[node.arrived..] {
+            node.turn.note(commit.by, commit.holder, Instant::now());
+        }
+        node.arrived = self.commits.len();
+    }
+}
+
+impl CommitLog for MemoryLog {
+    fn append(&self, commit: &Arc<Commit>) -> Appended {
+        let Memory { faults, counts, .. } = &*self.memory;
+        self.memory.delay();
+        if faults.is_lost {
+            return Appended::Lost;
+        }
+        let unknown = || {
+            thread::sleep(APPEND_WAIT);
+            counts.unknown.fetch_add(1, Ordering::Relaxed);
+            Appended::Unknown
+        };
+        if self.memory.happens(faults.request_lost) {
+            return unknown();
+        }
+        if self.memory.happens(faults.late) {
+            let (memory, node, commit) = (self.memory.clone(), self.node, commit.clone());
+            thread::spawn(move || {
+                thread::sleep(APPEND_WAIT + Duration::from_micros(memory.below(20_000)));
+                memory.put(node, &commit);
+            });
+            return unknown();
+        }
+        let appended = self.memory.put(self.node, commit);
+        if self.memory.happens(faults.answer_lost) {
+            return unknown();
+        }
+        if self.memory.happens(faults.twice) {
+            return self.memory.put(self.node, commit);
+        }
+        appended
+    }
+
+    fn wait_for_turn(&self, number: u64) -> bool {
+        let mut state = self.memory.state();
+        loop {
+            let node = &state.nodes[&self.node];
+            if self.memory.base + node.arrived as u64 > number {
+                state.waiting.remove(&self.node);
+                return false;
+            }
+            let Some(left) = node.turn.wait(Instant::now()) else {
+                state.waiting.remove(&self.node);
+                return true;
+            };
+            if state.waiting.insert(self.node) {
+                let wakes: Vec<_> = state.nodes.values().filter_map(|node| node.wake.clone()).collect();
+                drop(state);
+                wakes.into_iter().for_each(|wake| wake());
+                state = self.memory.state();
+                continue;
+            }
+            (state, _) = self.memory.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn arrived(&self, number: u64, limit: usize) -> Vec<Pairs> {
+        let state = self.memory.state();
+        let arrived = state.commits[..state.nodes[&self.node].arrived].iter();
+        arrived.skip((number - self.memory.base) as usize).take(limit).map(|commit| commit.pairs.clone()).collect()
+    }
+
+    fn end(&self) -> Result<u64, Away> {
+        let is_stale = self.memory.faults.is_stale;
+        if !is_stale {
+            self.memory.delay();
+        }
+        if self.memory.happens(self.memory.faults.away) {
+            return Err(Away);
+        }
+        let mut state = self.memory.state();
+        if !is_stale {
+            state.arrive(self.node);
+        }
+        Ok(self.memory.base + state.nodes[&self.node].arrived as u64)
+    }
+
+    fn is_asked(&self) -> bool {
+        let state = self.memory.state();
+        state.nodes[&self.node].turn.is_own() && state.waiting.iter().any(|node| *node != self.node)
+    }
+
+    fn subscribe(&self, wake: Wake) {
+        self.memory.state().nodes.get_mut(&self.node).unwrap().wake = Some(wake.into());
+    }
+}
+
+impl Drop for MemoryLog {
+    fn drop(&mut self) {
+        self.is_ended.store(true, Ordering::Release);
+    }
+}

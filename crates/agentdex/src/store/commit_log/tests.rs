@@ -1,0 +1,400 @@
+//! Three stores over a log that is slow, loses requests and answers, and carries requests out late or twice.
+
+use std::{
+    env, io,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+use super::{
+    SharedLog,
+    history::{Answer, Call, Entry, History, Read, Wrong},
+    memory::{Faults, Memory},
+};
+use crate::{
+    Error,
+    change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
+    store::{
+        Author, CopiedDirectory, Declares, Expiry, FlushHook, Logged, Operation, Options, Outcome, Store, Ticket,
+        Write, comparison::difference, install::tests::Transactions,
+    },
+};
+
+const STORES: usize = 3;
+
+/// Number of clients at each store.
+const CLIENTS: usize = 6;
+
+/// Number of Things that the clients write.
+const THINGS: u64 = 40;
+
+/// Number of writes of a history, unless [`WRITES_VARIABLE`] says another one.
+const WRITES: u64 = 3_000;
+const WRITES_VARIABLE: &str = "AGENTDEX_TEST_WRITES";
+
+/// Everything goes wrong now and then.
+const FAULTS: Faults = Faults {
+    request_lost: 60,
+    answer_lost: 60,
+    late: 60,
+    twice: 20,
+    away: 60,
+    delay: 900,
+    lag: 900,
+    is_naive: false,
+    is_stale: false,
+    is_lost: false,
+};
+
+/// Stores that share a log.
+struct Cluster {
+    stores: Vec<Store>,
+    memory: Arc<Memory>,
+    _directories: (TempDir, Vec<CopiedDirectory>),
+}
+
+impl Cluster {
+    fn new(seed: u64, faults: Faults) -> Cluster {
+        Cluster::with(seed, faults, Options::default())
+    }
+
+    fn with(seed: u64, faults: Faults, options: Options) -> Cluster {
+        let root = tempfile::tempdir().unwrap();
+        let path = |number: usize| -> PathBuf { root.path().join(number.to_string()) };
+        let first = Store::open(&path(0), Options::default()).unwrap();
+        let memory = Memory::new(first.handle.committer.number(), seed, faults);
+        first.close();
+        let copies: Vec<_> =
+            (1..STORES).map(|number| CopiedDirectory::of_store(&path(0), path(number)).unwrap()).collect();
+        let open = |number: usize| {
+            let log = Some(SharedLog(Arc::new(memory.join(number as u128))));
+            Store::open(&path(number), Options { log, ..options.clone() }).unwrap()
+        };
+        let stores = (0..STORES).map(open).collect();
+        Cluster { stores, memory, _directories: (root, copies) }
+    }
+
+    /// Waits until all stores have installed all commits.
+    fn settle(&self) {
+        let started = Instant::now();
+        let numbers = || self.stores.iter().map(|store| store.handle.committer.number()).collect::<Vec<_>>();
+        let is_settled = || numbers().iter().all(|number| *number == self.memory.end());
+        while !is_settled() || {
+            // What is late.
+            thread::sleep(Duration::from_millis(150));
+            !is_settled()
+        } {
+            assert!(started.elapsed() < Duration::from_secs(120), "{:?} of {}", numbers(), self.memory.end());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The first difference between two stores.
+    fn difference(&self) -> Option<String> {
+        let now = Timestamp::now();
+        let mut others = self.stores[1..].iter();
+        others.find_map(|other| difference(&self.stores[0].view, &other.view, now).unwrap())
+    }
+
+    fn close(self) {
+        self.stores.iter().for_each(Store::close);
+    }
+}
+
+/// The log of a store.
+fn log(store: &Store) -> Vec<Entry> {
+    let (mut entries, mut since) = (Vec::new(), Seq::ZERO);
+    loop {
+        let part = store.view.log.changes(since, 10_000).unwrap();
+        let Some(last) = part.entries.last() else { return entries };
+        since = last.seq();
+        entries.extend(part.entries.iter().map(|entry| match entry {
+            Logged::Change(change) => {
+                let call = change.actor.as_deref().and_then(|actor| actor.strip_prefix("call-")?.parse().ok());
+                let is_removal = change.kind == ChangeKind::Deleted;
+                Entry { seq: change.seq, previous: change.previous, id: change.id.clone(), call, is_removal }
+            }
+            Logged::Membership(membership) => of_others(membership.seq, membership.previous),
+            Logged::Declaration(silent) => of_others(silent.seq, silent.previous),
+        }));
+    }
+}
+
+fn of_others(seq: Seq, previous: Seq) -> Entry {
+    Entry { seq, previous, id: String::new(), call: None, is_removal: false }
+}
+
+/// A client of a store.
+struct Client<'c> {
+    number: usize,
+    store: &'c Store,
+    random: u64,
+    calls: &'c AtomicU64,
+    start: Instant,
+}
+
+impl Client<'_> {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % bound
+    }
+
+    fn now(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    /// Reads a Thing, and writes it in dependence on what was read.
+    fn call(&mut self, call: u64) -> (Read, Call) {
+        let id = format!("urn:call:{}", self.below(THINGS));
+        let found = self.store.find(&id).unwrap().map(|record| record.seq);
+        let read = Read { reader: self.number, id: id.clone(), found };
+        let expects = match self.below(6) {
+            0 => Precondition::Any,
+            1 => Precondition::Absent,
+            2 => Precondition::Present,
+            _ => found.map_or(Precondition::Absent, Precondition::Seq),
+        };
+        let is_removal = expects != Precondition::Absent && self.below(4) == 0;
+        let expects = if is_removal && expects == Precondition::Any { Precondition::Present } else { expects };
+        (read, self.write(call, &id, expects, is_removal))
+    }
+
+    fn write(&self, call: u64, id: &str, expects: Precondition, is_removal: bool) -> Call {
+        let operation = if is_removal { Operation::Remove(DeletionReason::Removed) } else { put(id, call) };
+        let (id, actor) = (id.to_owned(), Some(format!("call-{call}")));
+        let write = Write { id: id.clone(), precondition: expects, operation, actor };
+        let started = self.now();
+        let answer = match self.store.submit(vec![write]).wait() {
+            Ok(applied) => match applied[0] {
+                Outcome::Created(seq) | Outcome::Updated(seq) | Outcome::Removed(seq) | Outcome::Renewed(seq) => {
+                    Answer::Done(seq)
+                }
+                outcome => panic!("{outcome:?}"),
+            },
+            Err(Error::PreconditionFailed { found, .. }) => Answer::Refused(found),
+            Err(Error::OutcomeUnknown) => Answer::Unknown,
+            Err(Error::LogUnavailable) => Answer::NotWritten,
+            Err(error) => panic!("{error}"),
+        };
+        Call { call, id, expects, started, answered: self.now(), answer }
+    }
+
+    /// Makes calls until there are enough.
+    fn run(mut self, writes: u64, history: &Mutex<History>) {
+        let (mut calls, mut reads) = (Vec::new(), Vec::new());
+        loop {
+            let call = self.calls.fetch_add(1, Ordering::Relaxed);
+            if call >= writes {
+                break;
+            }
+            let (read, call) = self.call(call);
+            reads.push(read);
+            calls.push(call);
+        }
+        let mut history = history.lock().unwrap();
+        history.calls.extend(calls);
+        history.reads.extend(reads);
+    }
+}
+
+fn put(id: &str, call: u64) -> Operation {
+    let text = format!(
+        r#"{{"@context":"https://www.w3.org/2022/wot/td/v1.1","id":"{id}","title":"T{call}","securityDefinitions":{{"n":{{"scheme":"nosec"}}}},"security":"n"}}"#
+    );
+    let (capabilities, expiry, declares) = (Vec::new(), Expiry::default(), Declares::itself());
+    Operation::Put { text, capabilities, expiry, patch: None, original: None, created: None, declares }
+}
+
+/// Lets clients write at all stores at once, and others do everything else that writes. Returns what the clients saw.
+fn run(cluster: &Cluster, seed: u64, writes: u64) -> History {
+    let (history, calls, start) = (Mutex::default(), AtomicU64::new(0), Instant::now());
+    thread::scope(|scope| {
+        for (place, store) in cluster.stores.iter().enumerate() {
+            for client in 0..CLIENTS {
+                let number = place * CLIENTS + client;
+                let random = (seed + number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let (calls, history) = (&calls, &history);
+                scope.spawn(move || Client { number, store, random, calls, start }.run(writes, history));
+            }
+            let calls = &calls;
+            scope.spawn(move || {
+                let mut others = Transactions::new(seed * 10 + place as u64);
+                while calls.load(Ordering::Relaxed) < writes {
+                    others.next(store);
+                }
+            });
+        }
+    });
+    cluster.settle();
+    let mut history: History = history.into_inner().unwrap();
+    history.logs = cluster.stores.iter().map(log).collect();
+    history
+}
+
+fn writes() -> u64 {
+    env::var(WRITES_VARIABLE).ok().and_then(|writes| writes.parse().ok()).unwrap_or(WRITES)
+}
+
+#[test]
+fn stores_over_a_bad_log_answer_truly_and_are_equal() {
+    let (seed, writes, started) = (1, writes(), Instant::now());
+    let cluster = Cluster::new(seed, FAULTS);
+    let history = run(&cluster, seed, writes);
+    history.check().unwrap();
+    assert_eq!(cluster.difference(), None);
+    let count = |is: fn(&Answer) -> bool| history.calls.iter().filter(|call| is(&call.answer)).count();
+    let done = count(|answer| matches!(answer, Answer::Done(_)));
+    let refused = count(|answer| matches!(answer, Answer::Refused(_)));
+    let unknown = count(|answer| matches!(answer, Answer::Unknown));
+    println!(
+        "seed {seed}: {writes} writes in {:?}: {done} done, {refused} refused, {unknown} unknown; {} entries; {:?}",
+        started.elapsed(),
+        history.logs[0].len(),
+        cluster.memory.counts
+    );
+    assert!(done > refused && refused > 0 && unknown > 0);
+    for store in &cluster.stores {
+        let faults = store.check().unwrap().faults;
+        assert!(faults.is_empty(), "{faults:?}");
+    }
+    cluster.close();
+}
+
+#[test]
+fn a_commit_that_is_decided_again_although_the_log_has_it_is_noticed() {
+    let found = (1..=8).find_map(|seed| {
+        let cluster = Cluster::new(seed, Faults { is_naive: true, ..FAULTS });
+        let wrong = run(&cluster, seed, 1_000).check().err();
+        cluster.close();
+        wrong
+    });
+    let found = found.expect("a wrong history");
+    assert!(matches!(found, Wrong::Twice(_) | Wrong::Applied(_) | Wrong::Unmet(_) | Wrong::Lost(_)), "{found:?}");
+}
+
+#[test]
+fn a_refusal_by_a_store_that_lags_behind_is_noticed() {
+    let history = |is_stale| {
+        let cluster = Cluster::new(1, Faults { is_stale, ..Faults::default() });
+        let (calls, start) = (AtomicU64::new(0), Instant::now());
+        let client = |number| {
+            let store = &cluster.stores[number];
+            Client { number, store, random: 1, calls: &calls, start }
+        };
+        // It is created, which the other store knows, and removed, which that doesn't know yet.
+        let mut calls = vec![client(0).write(1, "urn:a", Precondition::Absent, false)];
+        cluster.settle();
+        cluster.memory.is_held.store(true, Ordering::Release);
+        calls.push(client(0).write(2, "urn:a", Precondition::Present, true));
+        calls.push(client(1).write(3, "urn:a", Precondition::Absent, false));
+        cluster.memory.is_held.store(false, Ordering::Release);
+        cluster.settle();
+        let logs = cluster.stores.iter().map(log).collect();
+        cluster.close();
+        History { calls, reads: Vec::new(), logs }
+    };
+    assert_eq!(history(false).check(), Ok(()));
+    assert_eq!(history(true).check(), Err(Wrong::Stale(3)));
+}
+
+#[test]
+fn a_store_with_one_byte_more_is_noticed() {
+    let cluster = Cluster::new(1, Faults::default());
+    write(&cluster.stores[0], Precondition::Absent).unwrap();
+    cluster.settle();
+    assert_eq!(cluster.difference(), None);
+    cluster.stores[1].view.tree.db().unwrap().insert(b"e/urn:a", &[0]).unwrap();
+    assert!(cluster.difference().is_some());
+    cluster.close();
+}
+
+fn write(store: &Store, precondition: Precondition) -> Result<(), Error> {
+    let write = Write { id: "urn:a".into(), precondition, operation: put("urn:a", 1), actor: None };
+    store.submit(vec![write]).wait().map(drop)
+}
+
+#[test]
+fn what_the_log_has_is_committed_whatever_happens_on_the_store() {
+    let is_failing = Arc::<AtomicBool>::default();
+    let fails = is_failing.clone();
+    let hook = FlushHook::new(move || match fails.load(Ordering::Relaxed) {
+        true => Err(io::Error::other("the disk is gone")),
+        false => Ok(()),
+    });
+    let cluster = Cluster::with(1, Faults::default(), Options::default().before_flush(hook));
+    is_failing.store(true, Ordering::Relaxed);
+    write(&cluster.stores[0], Precondition::Absent).unwrap();
+    let closed = write(&cluster.stores[0], Precondition::Any);
+    assert!(matches!(closed, Err(Error::WritesClosed { .. })), "{closed:?}");
+    assert!(cluster.stores[0].find("urn:a").unwrap().is_some());
+    cluster.close();
+}
+
+#[test]
+fn a_refusal_alone_needs_the_end_of_the_log_and_a_dry_run_does_not() {
+    let cluster = Cluster::new(1, Faults { away: 1, ..Faults::default() });
+    let store = &cluster.stores[0];
+    write(store, Precondition::Absent).unwrap();
+    let refused = write(store, Precondition::Absent);
+    assert!(matches!(refused, Err(Error::LogUnavailable)), "{refused:?}");
+    let dry_run =
+        vec![Write { id: "urn:a".into(), precondition: Precondition::Absent, operation: put("urn:a", 1), actor: None }];
+    let foretold = store.foretell(Author::default(), dry_run).wait();
+    assert!(matches!(foretold, Err(Error::PreconditionFailed { .. })), "{foretold:?}");
+    cluster.close();
+}
+
+#[test]
+fn a_store_that_has_lost_its_log_accepts_no_more_writes() {
+    let cluster = Cluster::new(1, Faults { is_lost: true, ..Faults::default() });
+    let store = &cluster.stores[0];
+    let unknown = write(store, Precondition::Absent);
+    assert!(matches!(unknown, Err(Error::OutcomeUnknown)), "{unknown:?}");
+    let closed = write(store, Precondition::Absent);
+    let Err(Error::WritesClosed { reason }) = &closed else { panic!("{closed:?}") };
+    assert!(reason.ends_with("doesn't continue at commit 1, the last one of this store"), "{reason}");
+    cluster.close();
+}
+
+#[test]
+fn a_write_without_an_answer_is_found_in_the_log_later() {
+    let cluster = Cluster::new(1, Faults { answer_lost: 1, ..Faults::default() });
+    let store = &cluster.stores[0];
+    let unknown = write(store, Precondition::Absent);
+    assert!(matches!(unknown, Err(Error::OutcomeUnknown)), "{unknown:?}");
+    cluster.settle();
+    assert!(cluster.stores.iter().all(|store| store.find("urn:a").unwrap().is_some()));
+    assert_eq!(cluster.memory.end(), 2);
+    cluster.close();
+}
+
+#[test]
+fn more_than_fits_into_a_commit_takes_several_or_is_refused() {
+    let cluster = Cluster::new(1, Faults::default());
+    let store = &cluster.stores[0];
+    let write = |id: usize, megabytes: usize| {
+        let id = format!("urn:{id}");
+        let text = format!(r#"{{"id":"{id}","x":"{}"}}"#, "x".repeat(megabytes << 20));
+        let Operation::Put { capabilities, expiry, patch, original, created, declares, .. } = put(&id, 1) else {
+            unreachable!()
+        };
+        let operation = Operation::Put { text, capabilities, expiry, patch, original, created, declares };
+        store.submit(vec![Write { id, precondition: Precondition::Any, operation, actor: None }])
+    };
+    let tickets = [write(1, 1), write(2, 70), write(3, 1)];
+    let outcomes = tickets.map(Ticket::wait);
+    assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
+    assert!(matches!(outcomes[1], Err(Error::LimitExceeded { .. })), "{:?}", outcomes[1]);
+    cluster.settle();
+    assert_eq!(cluster.stores[2].len(), 2);
+    cluster.close();
+}
