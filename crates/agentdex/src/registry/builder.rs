@@ -2,7 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use super::{
@@ -30,7 +33,7 @@ use crate::{
         position_of_index,
         semantic::{Meaning, position_of_vectors},
     },
-    store::Store,
+    store::{Named, Store},
     td::Strictness,
 };
 
@@ -127,10 +130,18 @@ impl Builder {
         let guarding = Guarding::open(&self.directory, &self.options.guardian, &mut followers, &store, &measures)?;
         let followers = Arc::new(followers);
         let clock = Clock::start(store.clone(), followers.clone())?;
+        let has_tracked_sources = Arc::<AtomicBool>::default();
+        let are_tracked = has_tracked_sources.clone();
+        store.listen(Arc::new(move |committed| {
+            if committed.iter().any(|named| matches!(named, Named::Metadata { .. })) {
+                are_tracked.store(true, Ordering::Relaxed);
+            }
+        }));
         let notes = store.all_metadata()?;
+        has_tracked_sources.fetch_or(!notes.is_empty(), Ordering::Relaxed);
         let registry = Registry::of(Arc::new(Inner {
             network: Network::open(self.network, &store, &notes, &measures)?,
-            has_tracked_sources: AtomicBool::new(!notes.is_empty()),
+            has_tracked_sources,
             rdf,
             guarding,
             clock,

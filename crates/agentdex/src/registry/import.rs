@@ -354,7 +354,6 @@ impl Registry {
             noted = Some(store::Write { id, precondition: Precondition::Present, operation, actor: None });
             // It stays tracked, if it was.
             *was_tracked = false;
-            self.0.has_tracked_sources.store(true, Ordering::Relaxed);
         }
         let texts = writes.iter().filter_map(|write| match &write.operation {
             Operation::Put { text, .. } if dry_run => Some(text.clone()),

@@ -1,7 +1,7 @@
 //! API keys of a registry: creation, listing, revocation, and authentication.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, hash_map},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicI64, Ordering},
@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     access::{ApiKey, Caller, NewKey, Principal, Secret, Token},
     change::Timestamp,
-    store::{AuditChain, AuditEntry, AuditedState, Store},
+    store::{AuditChain, AuditEntry, AuditedState, Named, Store},
 };
 
 /// The most keys.
@@ -65,6 +65,12 @@ impl Entry {
 /// API keys of a registry. All keys are in memory.
 pub struct Keys {
     store: Store,
+    known: Arc<Known>,
+}
+
+/// The keys in memory. They follow what is committed.
+#[derive(Default)]
+struct Known {
     entries: RwLock<HashMap<String, Arc<Entry>>>,
     /// Revoked keys that may still be on disk. They are already rejected, but would become valid again after a
     /// restart.
@@ -73,19 +79,71 @@ pub struct Keys {
     revoked: watch::Sender<u64>,
 }
 
+impl Known {
+    /// Takes keys over as they are committed.
+    fn take(&self, committed: &[Named]) {
+        for named in committed {
+            let Named::Key { id, value } = named else { continue };
+            match value.as_deref().map(read_key).transpose() {
+                Ok(Some(stored)) => self.add(id, stored),
+                Ok(None) => drop(self.remove(id)),
+                Err(error) => tracing::warn!(key = id, %error, "an API key that was stored can't be used"),
+            }
+        }
+    }
+
+    fn add(&self, id: &str, stored: Stored) {
+        // A use may be stored after the key was revoked, and before the revocation is.
+        let revoking = self.revoking();
+        if revoking.contains_key(id) {
+            return;
+        }
+        match self.write().entry(id.to_owned()) {
+            hash_map::Entry::Occupied(known) => {
+                let used = stored.key.last_used.map_or(NEVER, |moment| moment.0);
+                known.get().last_used.fetch_max(used, Ordering::Relaxed);
+            }
+            hash_map::Entry::Vacant(place) => drop(place.insert(Arc::new(Entry::new(stored)))),
+        }
+    }
+
+    fn remove(&self, id: &str) -> bool {
+        let is_removed = self.write().remove(id).is_some();
+        if is_removed {
+            self.revoked.send_modify(|revoked| *revoked += 1);
+        }
+        is_removed
+    }
+
+    fn revoking(&self) -> MutexGuard<'_, BTreeMap<String, ApiKey>> {
+        self.revoking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<String, Arc<Entry>>> {
+        self.entries.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<String, Arc<Entry>>> {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Keys {
     /// Reads the keys of a store.
     ///
     /// # Errors
     /// [`Error::Store`]
     pub fn open(store: &Store) -> Result<Keys> {
-        let read = |(id, bytes): (String, Vec<u8>)| match serde_json::from_slice(&bytes) {
-            Ok(stored) => Ok((id, Arc::new(Entry::new(stored)))),
-            Err(source) => Err(Error::Store { doing: "reading an API key", source: source.into() }),
-        };
-        let entries = store.local().keys()?.into_iter().map(read).collect::<Result<_>>()?;
-        let (entries, revoking) = (RwLock::new(entries), Mutex::default());
-        Ok(Keys { store: store.clone(), entries, revoking, revoked: watch::Sender::new(0) })
+        let known = Arc::<Known>::default();
+        let listening = known.clone();
+        store.listen(Arc::new(move |committed| listening.take(committed)));
+        // A commit that is published meanwhile waits.
+        let mut entries = known.write();
+        for (id, bytes) in store.local().keys()? {
+            entries.insert(id, Arc::new(Entry::new(read_key(&bytes)?)));
+        }
+        drop(entries);
+        Ok(Keys { store: store.clone(), known })
     }
 
     /// Creates a key, and returns it with the text that its holder sends. That text can't be retrieved later. Blocks
@@ -106,7 +164,7 @@ impl Keys {
         new: NewKey,
         in_name: impl FnOnce(AuditEntry) -> AuditEntry,
     ) -> Result<(ApiKey, String)> {
-        if self.read().len() >= MAX_KEYS {
+        if self.known.read().len() >= MAX_KEYS {
             return Err(Error::LimitExceeded { what: "number of API keys", maximum: MAX_KEYS as u64 });
         }
         let text = Token::from_random(&random());
@@ -118,14 +176,13 @@ impl Keys {
         let key = ApiKey { id, role, owner, created, expires, last_used: None, is_revoking: false };
         let entry = Entry::new(Stored { key: key.clone(), secret: token.secret() });
         self.store.local().put_key_noted(&key.id, entry.encode()?, Some(in_name(about("POST", &key))))?;
-        self.write().insert(key.id.clone(), Arc::new(entry));
         Ok((key, text))
     }
 
     /// Returns all keys, oldest first. Expired keys are included, and revoked keys whose revocation isn't stored yet.
     pub fn list(&self) -> Vec<ApiKey> {
-        let mut keys: Vec<ApiKey> = self.read().values().map(|entry| entry.shown()).collect();
-        let mut revoking = self.revoking();
+        let mut keys: Vec<ApiKey> = self.known.read().values().map(|entry| entry.shown()).collect();
+        let mut revoking = self.known.revoking();
         revoking.retain(|id, _| self.store.local().is_removing_key(id));
         keys.extend(revoking.values().cloned());
         drop(revoking);
@@ -145,21 +202,21 @@ impl Keys {
 
     /// Revokes a key. `in_name` sets the author of the audit entry.
     pub(super) fn revoke_noted(&self, id: &str, in_name: impl FnOnce(AuditEntry) -> AuditEntry) -> Result<bool> {
-        let removed = self.write().remove(id);
-        let key = match removed {
+        let known = self.known.read().get(id).cloned();
+        let key = match known {
             Some(entry) => {
-                self.revoked.send_modify(|revoked| *revoked += 1);
                 let key = ApiKey { is_revoking: true, ..entry.shown() };
-                self.revoking().insert(id.to_owned(), key.clone());
+                self.known.revoking().insert(id.to_owned(), key.clone());
+                self.known.remove(id);
                 key
             }
-            None => match self.revoking().get(id).cloned() {
+            None => match self.known.revoking().get(id).cloned() {
                 Some(key) => key,
                 None => return Ok(false),
             },
         };
         self.store.local().remove_key_noted(id, Some(in_name(about("DELETE", &key))))?;
-        self.revoking().remove(id);
+        self.known.revoking().remove(id);
         Ok(true)
     }
 
@@ -168,7 +225,7 @@ impl Keys {
     pub fn authenticate(&self, text: &str) -> Option<Caller> {
         let token = Token::parse(text)?;
         let now = Timestamp::now();
-        let entry = self.read().get(token.id).cloned()?;
+        let entry = self.known.read().get(token.id).cloned()?;
         if !entry.secret.matches(&token) || !entry.key.is_valid_at(now) {
             return None;
         }
@@ -182,12 +239,12 @@ impl Keys {
 
     /// True if there is a key of that id.
     pub(super) fn has(&self, id: &str) -> bool {
-        self.read().contains_key(id)
+        self.known.read().contains_key(id)
     }
 
     /// Changes whenever a key is revoked.
     pub(super) fn revoked(&self) -> watch::Receiver<u64> {
-        self.revoked.subscribe()
+        self.known.revoked.subscribe()
     }
 
     /// Records the use of a key. The use also counts if it can't be stored.
@@ -199,18 +256,6 @@ impl Keys {
         if let Err(error) = stored {
             tracing::debug!(key = entry.key.id, %error, "the use of an API key can't be recorded");
         }
-    }
-
-    fn revoking(&self) -> MutexGuard<'_, BTreeMap<String, ApiKey>> {
-        self.revoking.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, HashMap<String, Arc<Entry>>> {
-        self.entries.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, HashMap<String, Arc<Entry>>> {
-        self.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -232,9 +277,11 @@ fn about(action: &str, key: &ApiKey) -> AuditEntry {
 /// # Errors
 /// [`Error::Store`]
 pub(super) fn stored_key(bytes: &[u8]) -> Result<ApiKey> {
-    let stored: Stored = serde_json::from_slice(bytes)
-        .map_err(|source| Error::Store { doing: "reading an API key", source: source.into() })?;
-    Ok(stored.key)
+    read_key(bytes).map(|stored| stored.key)
+}
+
+fn read_key(bytes: &[u8]) -> Result<Stored> {
+    serde_json::from_slice(bytes).map_err(|source| Error::Store { doing: "reading an API key", source: source.into() })
 }
 
 /// Bytes of the random number generator of the system: version 4 UUIDs without the bytes that have fixed bits.

@@ -60,6 +60,8 @@ mod salvage;
 mod saved_queries;
 mod searches;
 mod server_metadata;
+#[cfg(test)]
+mod sharing_tests;
 mod sight;
 #[cfg(feature = "sparql")]
 mod sparql;
@@ -183,7 +185,7 @@ struct Inner {
     /// Stops first: it uses everything else.
     network: Network,
     /// True if a source was ever tracked: most registries never have to read the store for it.
-    has_tracked_sources: AtomicBool,
+    has_tracked_sources: Arc<AtomicBool>,
     #[cfg_attr(not(feature = "sparql"), expect(dead_code, reason = "it is empty without the feature"))]
     rdf: Rdf,
     guarding: Guarding,

@@ -124,7 +124,6 @@ impl Registry {
         let remarks: Vec<Remark> = remarks.iter().filter(hides).cloned().collect();
         warnings.extend(self.own_warnings_of(&id, &remarks));
         if is_tracked && !dry_run {
-            self.0.has_tracked_sources.store(true, std::sync::atomic::Ordering::Relaxed);
             self.0.network.reschedule(&self.0.store, &id).await;
         }
         let worth = |(effect, _): &&(Effect, Seq)| match effect {

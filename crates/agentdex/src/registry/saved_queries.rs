@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    sync::Arc,
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
@@ -10,7 +10,7 @@ use agentdex_api::{Mode, NamedQuery, QueryName, QueryParameters};
 use tokio::sync::watch;
 
 use super::{
-    Registry,
+    Inner, Registry,
     queries::{
         Finding, Found, JournalPosition, Key, QueryEvents, QueryId, Saved, SavedQueryEvent, Stored, StreamKey, Watched,
         check_name,
@@ -26,6 +26,9 @@ use crate::{
     search::saved::SavedQuery,
     store::{Expects, LoggedChange, StoredQuery},
 };
+
+/// Maximum number of attempts to save a query that others change at the same time.
+const MAX_ATTEMPTS: u32 = 5;
 
 /// Pause before the next attempt to start saved queries.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
@@ -175,24 +178,31 @@ impl Registry {
                 (query, view, watched)
             }
         };
-        let writing = queries.writing();
-        queries.check_room_for(&key)?;
-        // Somebody else may have changed it meanwhile.
-        let known = queries.named(&key);
-        check(known.as_ref())?;
-        let access = self.access_to_save(&key, known.as_ref(), access)?;
-        let stored = Stored::new(&key.name, query, &access).with_threshold_from(view);
-        if !stored.suits(&access) {
-            return Err(Error::Contended { id: key.name, attempts: 1 });
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            queries.check_room_for(&key)?;
+            // Somebody else may have changed it meanwhile.
+            let known = queries.named(&key);
+            check(known.as_ref())?;
+            let access = self.access_to_save(&key, known.as_ref(), access.clone())?;
+            let stored = Stored::new(&key.name, query.clone(), &access).with_threshold_from(view.clone());
+            if !stored.suits(&access) {
+                return Err(Error::Contended { id: key.name, attempts });
+            }
+            let json = serde_json::to_vec(&stored)
+                .map_err(|source| Error::Store { doing: "writing a saved query", source: source.into() })?;
+            let named = stored.named.clone();
+            let saved = Saved::new(stored, Expects::value(&json), watched.clone());
+            let expects = known.as_ref().map_or(Expects::Absent, |known| known.stored_as);
+            let put = || self.0.store.local().put_query_if(key.owner.as_ref(), &key.name, json, expects);
+            match queries.commit(saved, put) {
+                Ok(()) => return Ok((named, known.is_none())),
+                Err(Error::Contended { .. }) if attempts < MAX_ATTEMPTS => {}
+                Err(Error::Contended { .. }) => return Err(Error::Contended { id: key.name, attempts }),
+                Err(error) => return Err(error),
+            }
         }
-        let json = serde_json::to_vec(&stored)
-            .map_err(|source| Error::Store { doing: "writing a saved query", source: source.into() })?;
-        let expects = if known.is_some() { Expects::Present } else { Expects::Absent };
-        self.0.store.local().put_query_if(key.owner.as_ref(), &key.name, json, expects)?;
-        let named = stored.named.clone();
-        let is_new = queries.name(Saved::new(stored, watched));
-        drop(writing);
-        Ok((named, is_new))
     }
 
     /// Returns the query with the given name, if it is visible to the caller.
@@ -227,9 +237,15 @@ impl Registry {
         if !saved.access.lets_change(&self.1) {
             return Err(Error::NotOwner { id: key.name });
         }
-        let _writing = self.0.queries.writing();
-        self.0.store.local().remove_query(key.owner.as_ref(), &key.name)?;
-        Ok(self.0.queries.unname(&key))
+        match self.0.store.local().remove_query_if(key.owner.as_ref(), &key.name, Expects::Present) {
+            Ok(()) => {
+                self.0.queries.drop_replaced();
+                Ok(true)
+            }
+            // Somebody else has removed it.
+            Err(Error::Contended { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the events of the query with the given name, or `None` if no such query is visible to the caller.
@@ -437,46 +453,61 @@ impl Registry {
         }
     }
 
-    /// Loads the saved queries, and starts determining their matches.
+    /// Loads the saved queries, and starts determining their matches. Queries that another store saves later are loaded
+    /// when its commit is installed.
     pub(super) fn load_queries(&self) -> Result<()> {
-        let queries = &self.0.queries;
-        for StoredQuery { owner, name, query } in self.0.store.local().queries()? {
-            // What is wrong is not logged: it has words of the query.
-            let stored = serde_json::from_slice(&query).ok();
-            let Some(stored) =
-                stored.filter(|stored: &Stored| (&stored.named.owner, &stored.named.name) == (&owner, &name))
-            else {
-                tracing::warn!(name, "a saved query can't be read");
-                continue;
-            };
-            match self.compile(&stored.named.query) {
-                Ok(compiled) => {
-                    let watched = queries.watch(compiled, owner);
-                    queries.name(Saved::new(stored, watched));
-                }
-                Err(error) => {
-                    tracing::warn!(name, code = error.code(), "a saved query can't be used; it stays stored");
-                }
+        let (queries, registry) = (&self.0.queries, Arc::downgrade(&self.0));
+        let starting = registry.clone();
+        queries.follow_store(move || {
+            if let Err(error) = start_queries_of(starting.clone()) {
+                tracing::warn!(%error, "saved queries can't be started before the next start");
             }
-        }
-        if queries.all_named().is_empty() {
+        });
+        let stored = self.0.store.local().queries()?.into_iter();
+        queries.begin_starting(stored.map(|StoredQuery { owner, name, .. }| Key { name, owner }));
+        self.name_unknown()?;
+        if queries.all_named().is_empty() && queries.end_starting() {
             return Ok(());
         }
         queries.lose_past();
-        let registry = Arc::downgrade(&self.0);
-        let start = move || {
-            let mut failed = BTreeSet::new();
-            // What they match is read from the index, which may have to be built first.
-            while let Some(registry) = registry.upgrade().map(Registry::of) {
-                match registry.start_queries(&mut failed) {
-                    Ok(()) | Err(Error::ShuttingDown | Error::LimitExceeded { .. }) => break,
-                    Err(error) => tracing::debug!(code = error.code(), "the matches of saved queries aren't known yet"),
+        start_queries_of(registry)
+    }
+
+    /// Names queries that the store has and that aren't known here.
+    fn name_unknown(&self) -> Result<()> {
+        let (queries, local) = (&self.0.queries, self.0.store.local());
+        while let Some(key) = queries.next_unknown() {
+            let stored = || local.query(key.owner.as_ref(), &key.name);
+            while let Some(bytes) = stored()? {
+                let stored_as = Expects::value(&bytes);
+                if queries.named(&key).is_some_and(|known| known.stored_as == stored_as) {
+                    break;
                 }
-                drop(registry);
-                std::thread::sleep(RETRY_AFTER);
+                let Some((query, watched)) = self.watch_stored(&key, &bytes) else { break };
+                let is_still_there = || Ok(stored()?.is_some_and(|bytes| Expects::value(&bytes) == stored_as));
+                if queries.name_if(Saved::new(query, stored_as, watched), is_still_there)? {
+                    break;
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// Starts comparing a stored query with changes. Returns `None` if it can't be used.
+    fn watch_stored(&self, key: &Key, bytes: &[u8]) -> Option<(Stored, Arc<Watched>)> {
+        let name = &key.name;
+        // What is wrong is not logged: it has words of the query.
+        let Some(stored) = serde_json::from_slice(bytes).ok().filter(|stored: &Stored| stored.key() == *key) else {
+            tracing::warn!(name, "a saved query can't be read");
+            return None;
         };
-        spawn("agentdex-queries", start).map(drop)
+        match self.compile(&stored.named.query) {
+            Ok(compiled) => Some((stored, self.0.queries.watch(compiled, key.owner.clone()))),
+            Err(error) => {
+                tracing::warn!(name, code = error.code(), "a saved query can't be used; it stays stored");
+                None
+            }
+        }
     }
 
     /// Recomputes thresholds stored by earlier versions, which didn't record whether a threshold was given, and
@@ -519,6 +550,7 @@ impl Registry {
     /// Determines the matches of saved queries that are not yet known. `failed` lists the queries that keep the
     /// threshold of an earlier version.
     fn start_queries(&self, failed: &mut BTreeSet<Key>) -> Result<()> {
+        self.name_unknown()?;
         self.recompute_old_thresholds(failed)?;
         let named = self.0.queries.all_named();
         let mut starting = named.iter().filter(|saved| self.0.queries.is_starting(&saved.watched));
@@ -556,6 +588,29 @@ impl Registry {
     }
 }
 
+/// Starts a thread that determines the matches of saved queries.
+fn start_queries_of(registry: Weak<Inner>) -> Result<()> {
+    let start = move || {
+        let mut failed = BTreeSet::new();
+        // What they match is read from the index, which may have to be built first.
+        while let Some(registry) = registry.upgrade().map(Registry::of) {
+            match registry.start_queries(&mut failed) {
+                Ok(()) | Err(Error::LimitExceeded { .. }) => {
+                    if registry.0.queries.end_starting() {
+                        break;
+                    }
+                    continue;
+                }
+                Err(Error::ShuttingDown) => break,
+                Err(error) => tracing::debug!(code = error.code(), "the matches of saved queries aren't known yet"),
+            }
+            drop(registry);
+            std::thread::sleep(RETRY_AFTER);
+        }
+    };
+    spawn("agentdex-queries", start).map(drop)
+}
+
 /// True if a query is saved already, with the threshold that it got when it was saved.
 fn is_same(known: &QueryParameters, asked: &QueryParameters) -> bool {
     let has_mode = known.mode.unwrap_or_default() == asked.mode.unwrap_or_default();
@@ -576,16 +631,24 @@ mod tests {
             return;
         }
         registry.put(Description::new("Reports on companies").id("urn:a")).unwrap();
+        let mut olds = Vec::new();
         for name in ["first", "second"] {
             let text = Some("merger".to_owned());
             let query = QueryParameters { q: text, threshold: Some(0.75), ..QueryParameters::default() };
             registry.save_query(name, query.clone()).unwrap();
-            // As an older version stored it.
-            let saved = registry.find_saved(name.into()).unwrap();
-            registry.0.queries.name(Saved::new(Stored::new(name, query, &Access::default()), saved.watched));
+            olds.push((name, query));
         }
         registry.hold_index(true);
         registry.put(Description::new("Reports on companies").id("urn:b")).unwrap();
+        for (name, query) in olds {
+            // As an older version stored it.
+            let old = serde_json::to_vec(&Stored::new(name, query, &Access::default())).unwrap();
+            registry.0.store.local().put_query(None, name, old.clone()).unwrap();
+            // It is named as one that another store has saved.
+            while registry.find_saved(name.into()).unwrap().stored_as != Expects::value(&old) {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        }
         std::thread::scope(|scope| {
             let computing = scope.spawn(|| registry.recompute_old_thresholds(&mut BTreeSet::new()));
             std::thread::sleep(RETRY_AFTER);

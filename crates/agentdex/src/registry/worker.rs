@@ -46,6 +46,11 @@ impl Worker {
         self.wake.notify_one();
     }
 
+    /// Returns the handle for waking the work.
+    pub fn waker(&self) -> Arc<Notify> {
+        self.wake.clone()
+    }
+
     /// Stops the work, even while it is waiting.
     pub fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -176,8 +176,7 @@ impl<'a> Applier<'a> {
     fn write_named(&mut self, write: NamedWrite) -> Result<()> {
         let NamedWrite { kind, name, value, expects } = write;
         let key = kind.key(&name);
-        let is_present = self.overlay.get_open(&key)?.is_some();
-        if (expects == Expects::Absent && is_present) || (expects == Expects::Present && !is_present) {
+        if expects != Expects::Any && !expects.holds(self.overlay.get_open(&key)?.as_deref()) {
             return Err(Error::Contended { id: name, attempts: 1 });
         }
         self.overlay.set(key, value.map(IVec::from));

@@ -9,6 +9,7 @@ use super::{
     layout,
     local::Local,
     named_write::{Expects, Kind, NamedWrite},
+    tree::reading,
     view::View,
     write::Transaction,
 };
@@ -76,13 +77,16 @@ impl LocalState<'_> {
     pub fn queries(&self) -> Result<Vec<StoredQuery>> {
         let all = self.view.local.values(Kind::Query)?.into_iter();
         let taken_apart = all.map(|(key, query)| {
-            let Some((owner, name)) = key.split_once('\0') else {
-                return Ok(StoredQuery { owner: None, name: key, query });
-            };
-            let owner = Some(owner.parse().map_err(|_| layout::corrupt())?);
+            let (owner, name) = query_of_key(&key)?;
             Ok(StoredQuery { owner, name: name.to_owned(), query })
         });
         taken_apart.collect()
+    }
+
+    /// Returns a saved query, if there is one.
+    pub(crate) fn query(&self, owner: Option<&Owner>, name: &str) -> Result<Option<Vec<u8>>> {
+        let found = self.view.tree.db()?.get(Kind::Query.key(&query_key(owner, name))).map_err(reading)?;
+        Ok(found.map(|query| query.to_vec()))
     }
 
     /// Stores a query. Blocks until it is durable.
@@ -109,7 +113,12 @@ impl LocalState<'_> {
     /// # Errors
     /// Same as [`LocalState::set_position`].
     pub fn remove_query(&self, owner: Option<&Owner>, name: &str) -> Result<()> {
-        self.write(NamedWrite::new(Kind::Query, &query_key(owner, name), None, Expects::Any)?, None)
+        self.remove_query_if(owner, name, Expects::Any)
+    }
+
+    /// Removes a query if it is as expected. Blocks until the removal is durable.
+    pub(crate) fn remove_query_if(&self, owner: Option<&Owner>, name: &str, expects: Expects) -> Result<()> {
+        self.write(NamedWrite::new(Kind::Query, &query_key(owner, name), None, expects)?, None)
     }
 
     /// Returns the API keys, sorted by id.
@@ -192,6 +201,12 @@ pub struct StoredQuery {
     pub name: String,
     /// Encoded query.
     pub query: Vec<u8>,
+}
+
+/// Returns the owner and the name in the end of the key of a saved query.
+pub(super) fn query_of_key(key: &str) -> Result<(Option<Owner>, &str)> {
+    let Some((owner, name)) = key.split_once('\0') else { return Ok((None, key)) };
+    Ok((Some(owner.parse().map_err(|_| layout::corrupt())?), name))
 }
 
 /// The end of the key of a saved query.

@@ -31,6 +31,7 @@
 //! - `records`, `expiry`: reading records and expiries
 //! - `restricted`: restricted Things
 //! - `named_write`: saved queries and API keys
+//! - `listeners`: who is told of commits that change queries, keys, or metadata
 //! - `local`, `local_state`: node-local state outside of the log, and pending uses and revocations of keys
 //!
 //! A write is a [`Write`] with a precondition, submitted in a transaction. Its [`Ticket`] resolves when the
@@ -59,6 +60,7 @@ mod hidden;
 mod inspect;
 mod install;
 mod layout;
+mod listeners;
 mod local;
 mod local_state;
 mod log;
@@ -155,7 +157,13 @@ pub use self::{
     },
 };
 
-pub(crate) use self::named_write::Expects;
+pub(crate) use self::{
+    listeners::{Listener, Named},
+    named_write::Expects,
+};
+
+#[cfg(test)]
+pub(crate) use self::commit_log::memory::{Directories, Faults};
 
 #[doc(hidden)]
 pub use self::{gaps::Gaps, options::FlushHook, panics::is_caught as is_panic_caught};
@@ -250,6 +258,11 @@ impl Store {
     /// Returns the UUID of the registry, generated when the store was created.
     pub fn registry_id(&self) -> uuid::Uuid {
         self.view.registry_id
+    }
+
+    /// Adds a listener to commits that change API keys, saved queries, or metadata.
+    pub(crate) fn listen(&self, listener: Listener) {
+        self.view.listeners.add(listener);
     }
 
     /// Returns a receiver for the durable end of the log.

@@ -3,7 +3,7 @@
 
 use sled::IVec;
 
-use super::layout;
+use super::{layout, sum::Digest};
 use crate::{Error, Result};
 
 /// The longest name of a follower, a session or a query.
@@ -46,13 +46,32 @@ pub(super) struct NamedWrite {
 
 /// Precondition on a named value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expects {
+pub(crate) enum Expects {
     /// There may be a value or not.
     Any,
     /// There is no value.
     Absent,
     /// There is a value.
     Present,
+    /// There is a value with this digest.
+    Value(Digest),
+}
+
+impl Expects {
+    /// Expects a value.
+    pub fn value(value: &[u8]) -> Expects {
+        Expects::Value(Digest::of(value))
+    }
+
+    /// True if what is there is as expected.
+    pub(super) fn holds(self, found: Option<&[u8]>) -> bool {
+        match self {
+            Expects::Any => true,
+            Expects::Absent => found.is_none(),
+            Expects::Present => found.is_some(),
+            Expects::Value(digest) => found.is_some_and(|found| Digest::of(found) == digest),
+        }
+    }
 }
 
 impl NamedWrite {
@@ -116,6 +135,8 @@ mod tests {
         let again = store.local().put_query_if(None, "q", vec![1], Expects::Absent);
         assert!(matches!(again, Err(Error::Contended { .. })));
         store.local().put_query_if(None, "q", vec![2], Expects::Present).unwrap();
+        assert!(store.local().put_query_if(None, "q", vec![4], Expects::value(&[3])).is_err());
+        store.local().put_query_if(None, "q", vec![4], Expects::value(&[2])).unwrap();
         store.local().remove_query(None, "q").unwrap();
         assert!(store.local().put_query_if(None, "q", vec![3], Expects::Present).is_err());
         assert!(store.local().queries().unwrap().is_empty());

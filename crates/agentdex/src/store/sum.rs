@@ -7,7 +7,7 @@ use crate::Result;
 
 /// The first half of the SHA-256 of a text or an original.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Digest(pub [u8; 16]);
+pub(crate) struct Digest(pub [u8; 16]);
 
 impl Digest {
     /// Computes the digest of some bytes.

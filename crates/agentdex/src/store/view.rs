@@ -11,6 +11,7 @@ use super::{
     audit::Audit,
     expiry::Expiries,
     layout,
+    listeners::Listeners,
     local::Local,
     log::{Creations, Log},
     namespaces::Namespaces,
@@ -49,6 +50,8 @@ pub(super) struct View {
     pub namespaces: Namespaces,
     pub audit: Audit,
     pub local: Local,
+    /// Who is told of commits.
+    pub listeners: Listeners,
     /// Values preserved for a backup.
     pub saving: Saving,
     /// Free disk space, checked before each commit.

@@ -262,6 +262,7 @@ impl Work {
     fn publish(&mut self, view: &View, Staged { sealed, effects, .. }: Staged) {
         #[cfg(any(test, debug_assertions))]
         view.notify_observers(&sealed.pairs, sealed.state.commit - self.state.commit);
+        view.listeners.tell(&sealed.pairs);
         self.state = sealed.state;
         effects.publish(view, sealed.state, &self.time);
     }

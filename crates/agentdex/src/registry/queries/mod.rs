@@ -16,7 +16,7 @@ mod number;
 mod saved;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -48,7 +48,7 @@ use crate::{
     access::{Access, Caller},
     change::Seq,
     search::{Meaning, saved::SavedQuery},
-    store::{ChangeOrigin, LoggedChange, Store},
+    store::{ChangeOrigin, Expects, LoggedChange, Named, Store},
 };
 use agentdex_api::MatchKind;
 
@@ -76,18 +76,25 @@ pub(super) struct Queries {
     /// Number of other threads waiting for `matching`.
     waiting: AtomicUsize,
     known: Arc<Mutex<Known>>,
-    names: Mutex<Names>,
-    /// Serializes writes, so that the store and the memory are consistent.
-    writing: Mutex<()>,
+    names: Arc<Mutex<Names>>,
     /// True if there is any query, which is not the case in most registries.
     has_any: AtomicBool,
     /// Moves with the positions of queries and with the end of the journal.
     progress: watch::Sender<u64>,
 }
 
+/// The saved queries follow what is committed.
 #[derive(Default)]
 struct Names {
     saved: BTreeMap<Key, Saved>,
+    /// Queries that are about to be committed.
+    prepared: Vec<Saved>,
+    /// Queries that are no longer saved, to be dropped where nobody waits: that locks what queries match.
+    dropped: Vec<Saved>,
+    /// Queries that another store has saved.
+    unknown: BTreeSet<Key>,
+    /// True while a thread starts queries.
+    is_starting: bool,
     by_number: HashMap<QueryNo, Key>,
     /// Queries of event streams, with the time since when no stream is open.
     streams: HashMap<StreamKey, Stream>,
@@ -106,6 +113,41 @@ impl Names {
         let saved = self.saved.remove(key)?;
         self.by_number.remove(&saved.watched.number);
         Some(saved)
+    }
+
+    fn put(&mut self, saved: Saved) -> Option<Saved> {
+        let key = saved.stored.key();
+        let replaced = self.remove(&key);
+        self.by_number.insert(saved.watched.number, key.clone());
+        self.saved.insert(key, saved);
+        replaced
+    }
+
+    /// Takes saved queries over as they are committed. Returns true if queries of another store have to be started, and
+    /// no thread does that.
+    fn take(&mut self, committed: &[Named]) -> bool {
+        for named in committed {
+            let Named::Query { owner, name, value } = named else { continue };
+            let key = Key { name: name.clone(), owner: owner.clone() };
+            let dropped = match value.as_deref().map(Expects::value) {
+                None => self.remove(&key),
+                Some(stored_as) => {
+                    let is_it = |saved: &Saved| saved.stored_as == stored_as && saved.stored.key() == key;
+                    match self.prepared.iter().position(is_it) {
+                        Some(index) => {
+                            let saved = self.prepared.swap_remove(index);
+                            self.put(saved)
+                        }
+                        None => {
+                            self.unknown.insert(key);
+                            None
+                        }
+                    }
+                }
+            };
+            self.dropped.extend(dropped);
+        }
+        !self.unknown.is_empty() && !std::mem::replace(&mut self.is_starting, true)
     }
 
     fn by_number(&self, number: QueryNo) -> Option<&Saved> {
@@ -140,12 +182,14 @@ impl Drop for Watched {
 pub(super) struct Saved {
     pub stored: Stored,
     pub access: Access,
+    /// What the store has.
+    pub stored_as: Expects,
     pub watched: Arc<Watched>,
 }
 
 impl Saved {
-    pub fn new(stored: Stored, watched: Arc<Watched>) -> Saved {
-        Saved { access: stored.access(), stored, watched }
+    pub fn new(stored: Stored, stored_as: Expects, watched: Arc<Watched>) -> Saved {
+        Saved { access: stored.access(), stored, stored_as, watched }
     }
 }
 
@@ -166,8 +210,7 @@ impl Queries {
             matching: Mutex::new(Matching::new(known.clone(), meaning)),
             waiting: AtomicUsize::new(0),
             known,
-            names: Mutex::default(),
-            writing: Mutex::default(),
+            names: Arc::default(),
             has_any: AtomicBool::new(false),
             progress: watch::Sender::new(0),
         })
@@ -197,7 +240,7 @@ impl Queries {
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.names)
     }
 
     /// True if a query exists or existed.
@@ -316,11 +359,6 @@ impl Queries {
         self.matching().is_starting(watched.number)
     }
 
-    /// Locks writes of saved queries.
-    pub fn writing(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Checks that the maximum number of saved queries, in total and of the owner, is not reached.
     ///
     /// # Errors
@@ -342,24 +380,63 @@ impl Queries {
         Ok(())
     }
 
-    /// Names a query. Returns true if the name is new.
-    pub fn name(&self, saved: Saved) -> bool {
-        let key = saved.stored.key();
-        let known = {
-            let mut names = self.names();
-            let known = names.remove(&key);
-            names.by_number.insert(saved.watched.number, key.clone());
-            names.saved.insert(key, saved);
-            known
-        };
-        // Dropped unlocked: that locks what queries match.
-        known.is_none()
+    /// Takes saved queries over as they are committed. Calls `start` when another store has saved some.
+    pub fn follow_store(&self, start: impl Fn() + Send + Sync + 'static) {
+        let names = self.names.clone();
+        self.store.listen(Arc::new(move |committed| {
+            if lock(&names).take(committed) {
+                start();
+            }
+        }));
     }
 
-    /// Removes the name of a query. Returns false if no query has that name.
-    pub fn unname(&self, key: &Key) -> bool {
-        let known = self.names().remove(key);
-        known.is_some()
+    /// Commits a query that is prepared to replace what is known under its name.
+    pub fn commit(&self, saved: Saved, commit: impl FnOnce() -> Result<()>) -> Result<()> {
+        let (key, stored_as) = (saved.stored.key(), saved.stored_as);
+        self.names().prepared.push(saved);
+        let committed = commit();
+        let mut names = self.names();
+        let is_other = |saved: &mut Saved| saved.stored_as != stored_as || saved.stored.key() != key;
+        let unused: Vec<Saved> = names.prepared.extract_if(.., |saved| !is_other(saved)).collect();
+        drop(names);
+        drop(unused);
+        self.drop_replaced();
+        committed
+    }
+
+    /// Drops queries that are no longer saved.
+    pub fn drop_replaced(&self) {
+        let dropped = std::mem::take(&mut self.names().dropped);
+        drop(dropped);
+    }
+
+    /// Names a query of the store, if that still has it. Returns false if it doesn't.
+    pub fn name_if(&self, saved: Saved, is_stored: impl FnOnce() -> Result<bool>) -> Result<bool> {
+        let mut names = self.names();
+        let is_stored = is_stored()?;
+        let dropped = if is_stored { names.put(saved) } else { Some(saved) };
+        drop(names);
+        drop(dropped);
+        Ok(is_stored)
+    }
+
+    /// Notes that queries of the store have to be named, and that a thread does so.
+    pub fn begin_starting(&self, keys: impl IntoIterator<Item = Key>) {
+        let mut names = self.names();
+        names.unknown.extend(keys);
+        names.is_starting = true;
+    }
+
+    /// Returns a query that has to be named, or `None` at the end.
+    pub fn next_unknown(&self) -> Option<Key> {
+        self.names().unknown.pop_first()
+    }
+
+    /// Ends the thread that starts queries, unless there is another one to start.
+    pub fn end_starting(&self) -> bool {
+        let mut names = self.names();
+        names.is_starting = !names.unknown.is_empty();
+        !names.is_starting
     }
 
     /// Returns the query with the given name.
@@ -542,6 +619,10 @@ impl Queries {
     }
 }
 
+fn lock(names: &Mutex<Names>) -> MutexGuard<'_, Names> {
+    names.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Converts the events of a log entry to those of the change received by a reader.
 fn seen(events: impl Iterator<Item = (QueryNo, MatchKind)>, change: &LoggedChange) -> Vec<(QueryNo, MatchKind)> {
     match change.origin() {
@@ -613,7 +694,7 @@ mod tests {
             let watched = queries.watch(query, None);
             if has_readers {
                 let stored = Stored::new("q", QueryParameters::default(), &Access::default());
-                queries.name(Saved::new(stored, watched.clone()));
+                queries.name_if(Saved::new(stored, Expects::Any, watched.clone()), || Ok(true)).unwrap();
             }
             let put = |id: &str| registry.put(Description::new("Harbour").id(id)).unwrap();
             let before = registry.last_seq();
@@ -648,7 +729,16 @@ mod tests {
             for number in 0..count {
                 let Key { name, owner } = key(owner, format!("q{number}"));
                 let access = Access { owner, ..Access::default() };
-                queries.name(Saved::new(Stored::new(&name, QueryParameters::default(), &access), watched.clone()));
+                queries
+                    .name_if(
+                        Saved::new(
+                            Stored::new(&name, QueryParameters::default(), &access),
+                            Expects::Any,
+                            watched.clone(),
+                        ),
+                        || Ok(true),
+                    )
+                    .unwrap();
             }
         };
         let refused = |owner: &str, name: &str| match queries.check_room_for(&key(owner, name.to_owned())) {

@@ -37,6 +37,7 @@ impl Registry {
         else {
             return Ok(());
         };
+        tracker.follow_store(&self.0.store);
         let inner = Arc::downgrade(&self.0);
         tracker.worker.start("agentdex-refresh", |wake| async move { run(&inner, &wake).await })
     }
@@ -96,6 +97,7 @@ async fn run(inner: &Weak<Inner>, wake: &Notify) {
 async fn begin(inner: &Weak<Inner>, polls: &mut JoinSet<Result<RefreshResult>>) -> Option<Duration> {
     let registry = Registry::of(inner.upgrade()?);
     let tracker = registry.0.network.tracker.as_ref()?;
+    tracker.schedule_committed(&registry.0.store).await;
     let now = Timestamp::now();
     if let Err(error) = registry.renew_due(tracker, now).await {
         tracing::warn!(%error, "Things of tracked sources could not be renewed");

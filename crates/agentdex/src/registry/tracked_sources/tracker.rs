@@ -1,6 +1,9 @@
 //! The tracker of sources: two pollers, the schedule, and the thread for due work.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError},
+};
 
 use tokio::sync::Mutex;
 
@@ -10,7 +13,12 @@ use super::{
     schedule::{Schedule, renewal},
     source::{Tracked, read_metadata},
 };
-use crate::{Result, Timestamp, fetch::Fetcher, registry::worker::Worker, store::Store};
+use crate::{
+    Result, Timestamp,
+    fetch::Fetcher,
+    registry::worker::Worker,
+    store::{Named, Store},
+};
 
 pub(in crate::registry) struct Tracker {
     /// Polls sources for callers.
@@ -21,6 +29,8 @@ pub(in crate::registry) struct Tracker {
     /// Held while a source is read and then written.
     pub(super) reconciling: Mutex<()>,
     pub(super) worker: Worker,
+    /// Ids whose metadata was committed, by this store or by another one, and that may have to be scheduled.
+    committed: Arc<std::sync::Mutex<BTreeSet<String>>>,
 }
 
 impl Tracker {
@@ -37,7 +47,32 @@ impl Tracker {
         let poller = Poller::new(tracking);
         let due_poller = Arc::new(poller.separate());
         let (poller, reconciling) = (Arc::new(poller), Mutex::new(()));
-        Ok(Tracker { poller, due_poller, schedule, reconciling, worker: Worker::default() })
+        let (worker, committed) = Default::default();
+        Ok(Tracker { poller, due_poller, schedule, reconciling, worker, committed })
+    }
+
+    /// Wakes the worker when metadata is committed.
+    pub(super) fn follow_store(&self, store: &Store) {
+        let (ids, wake) = (self.committed.clone(), self.worker.waker());
+        store.listen(Arc::new(move |committed| {
+            let metadata = committed.iter().filter_map(|named| match named {
+                Named::Metadata { id } => Some(id.clone()),
+                _ => None,
+            });
+            let mut ids = ids.lock().unwrap_or_else(PoisonError::into_inner);
+            ids.extend(metadata);
+            if !ids.is_empty() {
+                wake.notify_one();
+            }
+        }));
+    }
+
+    /// Schedules the sources whose metadata was committed.
+    pub(super) async fn schedule_committed(&self, store: &Store) {
+        let ids = std::mem::take(&mut *self.committed.lock().unwrap_or_else(PoisonError::into_inner));
+        for id in ids {
+            self.reschedule(store, &id).await;
+        }
     }
 
     /// Updates the schedule of a source from the stored metadata, after a possible change.
@@ -75,5 +110,50 @@ impl Tracker {
 
     pub fn stop(&self) {
         self.worker.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::{
+        Registry,
+        change::Precondition,
+        convert::Format,
+        fetch::Fetcher,
+        registry::Options,
+        store::{Declares, Directories, Expiry, Faults, Operation, Original, Write},
+        td::Description,
+    };
+
+    #[test]
+    fn sources_that_another_store_tracks_are_scheduled() {
+        let directories = Directories::new(2, 1, Faults::default());
+        let open = |number| {
+            let store = directories.options(number, Options::default().store);
+            let builder = Registry::builder(directories.path(number)).options(Options { store, ..Options::default() });
+            builder.tracking(Tracking::new(Fetcher::new(crate::fetch::Options::default()).unwrap())).open().unwrap()
+        };
+        let registries = [0, 1].map(open);
+        let [one, other] = &registries;
+        let (id, url) = ("urn:a", "https://agents.example/card.json");
+        let text = serde_json::to_string(&Description::new("Tides").id(id)).unwrap();
+        let original = Original { format: "a2a".into(), bytes: b"{}".into(), ..Original::default() };
+        let (capabilities, expiry, declares) = (Vec::new(), Expiry::default(), Declares::itself());
+        let original = Some(original);
+        let put = Operation::Put { text, capabilities, expiry, patch: None, original, created: None, declares };
+        let source = Tracked::begin(id, url, Format::A2a, Timestamp::now()).to_metadata().unwrap();
+        let writes = [put, Operation::Metadata(Some(source))];
+        let write = |operation| Write { id: id.into(), precondition: Precondition::Any, operation, actor: None };
+        one.0.store.submit(writes.map(write).into()).wait().unwrap();
+        let is_scheduled = || other.0.network.tracker.as_ref().unwrap().schedule.ids_at(url) == [id];
+        let started = Instant::now();
+        while !is_scheduled() || !other.is_tracked(id).unwrap() {
+            assert!(started.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        registries.iter().for_each(Registry::close);
     }
 }

@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -11,14 +12,44 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tempfile::TempDir;
+
 use super::{
-    Appended, Away, Commit, CommitId, CommitLog, Wake,
+    Appended, Away, Commit, CommitId, CommitLog, SharedLog, Wake,
     token::{Node, Turn},
 };
-use crate::store::overlay::Pairs;
+use crate::store::{CopiedDirectory, Options, Store, overlay::Pairs};
 
 /// Longest time that an append waits for an answer.
 const APPEND_WAIT: Duration = Duration::from_millis(40);
+
+/// Directories of stores that have the same content and share a log.
+pub struct Directories {
+    root: TempDir,
+    pub memory: Arc<Memory>,
+    _copies: Vec<CopiedDirectory>,
+}
+
+impl Directories {
+    pub fn new(count: usize, seed: u64, faults: Faults) -> Directories {
+        let root = tempfile::tempdir().unwrap();
+        let path = |number: usize| root.path().join(number.to_string());
+        let first = Store::open(&path(0), Options::default()).unwrap();
+        let memory = Memory::new(first.handle.committer.number(), seed, faults);
+        first.close();
+        let copies = (1..count).map(|number| CopiedDirectory::of_store(&path(0), path(number)).unwrap()).collect();
+        Directories { root, memory, _copies: copies }
+    }
+
+    pub fn path(&self, number: usize) -> PathBuf {
+        self.root.path().join(number.to_string())
+    }
+
+    /// Adds the log to the options of one of the stores.
+    pub fn options(&self, number: usize, options: Options) -> Options {
+        Options { log: Some(SharedLog(Arc::new(self.memory.join(number as u128)))), ..options }
+    }
+}
 
 /// A log, and the stores that share it.
 pub struct Memory {

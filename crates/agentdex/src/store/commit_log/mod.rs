@@ -13,7 +13,7 @@ use super::overlay::Pairs;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
-mod memory;
+pub(crate) mod memory;
 mod round;
 #[cfg(test)]
 mod tests;

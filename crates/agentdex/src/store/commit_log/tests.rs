@@ -2,7 +2,6 @@
 
 use std::{
     env, io,
-    path::PathBuf,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -11,19 +10,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tempfile::TempDir;
-
 use super::{
-    SharedLog,
     history::{Answer, Call, Entry, History, Read, Wrong},
-    memory::{Faults, Memory},
+    memory::{Directories, Faults, Memory},
 };
 use crate::{
     Error,
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     store::{
-        Author, CopiedDirectory, Declares, Expiry, FlushHook, Logged, Operation, Options, Outcome, Store, Ticket,
-        Write, comparison::difference, install::tests::Transactions,
+        Author, Declares, Expiry, FlushHook, Logged, Operation, Options, Outcome, Store, Ticket, Write,
+        comparison::difference, install::tests::Transactions,
     },
 };
 
@@ -57,7 +53,7 @@ const FAULTS: Faults = Faults {
 struct Cluster {
     stores: Vec<Store>,
     memory: Arc<Memory>,
-    _directories: (TempDir, Vec<CopiedDirectory>),
+    _directories: Directories,
 }
 
 impl Cluster {
@@ -66,19 +62,11 @@ impl Cluster {
     }
 
     fn with(seed: u64, faults: Faults, options: Options) -> Cluster {
-        let root = tempfile::tempdir().unwrap();
-        let path = |number: usize| -> PathBuf { root.path().join(number.to_string()) };
-        let first = Store::open(&path(0), Options::default()).unwrap();
-        let memory = Memory::new(first.handle.committer.number(), seed, faults);
-        first.close();
-        let copies: Vec<_> =
-            (1..STORES).map(|number| CopiedDirectory::of_store(&path(0), path(number)).unwrap()).collect();
-        let open = |number: usize| {
-            let log = Some(SharedLog(Arc::new(memory.join(number as u128))));
-            Store::open(&path(number), Options { log, ..options.clone() }).unwrap()
-        };
+        let directories = Directories::new(STORES, seed, faults);
+        let open =
+            |number| Store::open(&directories.path(number), directories.options(number, options.clone())).unwrap();
         let stores = (0..STORES).map(open).collect();
-        Cluster { stores, memory, _directories: (root, copies) }
+        Cluster { stores, memory: directories.memory.clone(), _directories: directories }
     }
 
     /// Waits until all stores have installed all commits.
