@@ -298,8 +298,13 @@ fn random() -> [u8; 38] {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
-    use crate::access::Role;
+    use crate::{
+        access::Role,
+        store::{Directories, Faults, Options},
+    };
 
     #[test]
     fn random_bytes_have_no_fixed_bits() {
@@ -342,5 +347,30 @@ mod tests {
         drop(keys);
         assert_eq!(Keys::open(&store).unwrap().list().len(), 1);
         store.close();
+    }
+
+    #[test]
+    fn keys_follow_what_another_store_commits() {
+        let directories = Directories::new(2, 1, Faults { lag: 2_000, ..Faults::default() });
+        let open = |number| Store::open(&directories.path(number), directories.options(number, Options::default()));
+        let stores = [0, 1].map(|number| open(number).unwrap());
+        let [one, other] = [0, 1].map(|number| Keys::open(&stores[number]).unwrap());
+        let until = |holds: &dyn Fn() -> bool| {
+            let started = Instant::now();
+            while !holds() {
+                assert!(started.elapsed() < Duration::from_secs(60));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let new = NewKey { role: Role::Register, owner: "team".parse().unwrap(), ttl: None };
+        let (key, text) = one.create(new).unwrap();
+        until(&|| other.authenticate(&text).is_some());
+        assert_eq!(other.list()[0].id, key.id);
+        let revoked = one.revoked();
+        assert!(other.revoke(&key.id).unwrap());
+        until(&|| one.authenticate(&text).is_none());
+        assert!(revoked.has_changed().unwrap() && one.list().is_empty());
+        assert!(!one.revoke(&key.id).unwrap());
+        stores.iter().for_each(Store::close);
     }
 }

@@ -60,8 +60,6 @@ mod salvage;
 mod saved_queries;
 mod searches;
 mod server_metadata;
-#[cfg(test)]
-mod sharing_tests;
 mod sight;
 #[cfg(feature = "sparql")]
 mod sparql;

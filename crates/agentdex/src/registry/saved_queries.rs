@@ -620,8 +620,14 @@ fn is_same(known: &QueryParameters, asked: &QueryParameters) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use agentdex_api::MatchKind;
+
     use super::*;
-    use crate::td::Description;
+    use crate::{
+        registry::Options,
+        store::{Directories, Faults},
+        td::Description,
+    };
 
     #[test]
     fn old_thresholds_of_queries_that_are_removed_meanwhile_are_not_computed() {
@@ -658,5 +664,47 @@ mod tests {
         });
         let names: Vec<String> = registry.saved_queries().into_iter().map(|saved| saved.name).collect();
         assert!(names.is_empty(), "{names:?}");
+    }
+
+    #[test]
+    fn queries_follow_what_another_store_commits() {
+        let directories = Directories::new(2, 1, Faults { lag: 2_000, ..Faults::default() });
+        let open = |number| {
+            let store = directories.options(number, Options::default().store);
+            Registry::builder(directories.path(number)).options(Options { store, ..Options::default() }).open().unwrap()
+        };
+        let registries = [0, 1].map(open);
+        let [one, other] = &registries;
+        let until = |holds: &dyn Fn() -> bool| {
+            let started = Instant::now();
+            while !holds() {
+                assert!(started.elapsed() < Duration::from_secs(60));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let query = |text: &str| QueryParameters { q: Some(text.into()), ..QueryParameters::default() };
+        one.put(Description::new("Tides").id("urn:a").capability("tides")).unwrap();
+        assert!(one.save_query("water", query("tides")).unwrap());
+        until(&|| other.saved_query("water").is_some());
+        let (events, before) = (other.query_events("water").unwrap(), one.last_seq());
+        until(&|| events.is_known_after(before));
+        one.put(Description::new("High tides").id("urn:b").capability("tides")).unwrap();
+        until(&|| events.position() >= one.last_seq());
+        let part = other.0.store.log_reader().changes(before, 1).unwrap();
+        let change = part.entries[0].change().unwrap();
+        assert_eq!((&*change.id, events.kind(change).unwrap()), ("urn:b", Some(MatchKind::Created)));
+
+        // Of two who replace it at once, each replaces what is there.
+        std::thread::scope(|scope| {
+            for (registry, text) in [(one, "high tides"), (other, "low tides")] {
+                scope.spawn(move || while registry.save_query("water", query(text)).is_err() {});
+            }
+        });
+        let saved = |registry: &Registry| registry.saved_query("water").map(|saved| saved.query.q);
+        until(&|| saved(one) == saved(other));
+        assert!(one.remove_query("water").unwrap());
+        until(&|| other.saved_query("water").is_none());
+        assert!(!other.remove_query("water").unwrap());
+        registries.iter().for_each(Registry::close);
     }
 }

@@ -19,10 +19,11 @@ use std::{
 
 use sled::IVec;
 
+#[cfg(any(test, debug_assertions))]
+use super::install::{Folded, InstallError};
 use super::{
+    appender::Appender,
     clock::LogClock,
-    commit_log::Logged,
-    install::{Folded, InstallError},
     layout,
     local::WRITE_AFTER,
     overlay::Pairs,
@@ -33,7 +34,7 @@ use super::{
     value::State,
     view::View,
     witness::Witness,
-    work::{Decided, Unsynced, Work, witnessing},
+    work::{Decided, Work, witnessing},
     write::{Applied, Transaction},
 };
 use crate::{Error, Result, change::Timestamp};
@@ -46,35 +47,35 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// Commits transactions.
 pub(super) struct Committer {
-    pub view: Arc<View>,
+    view: Arc<View>,
     queue: Mutex<Queue>,
     /// Wakes the committer's own thread. Goes with the lock of the queue, like `idle`.
     background: Condvar,
     /// Wakes whoever waits until no thread commits.
     idle: Condvar,
     /// State locked during a commit, and during anything that excludes commits.
-    work: Mutex<Work>,
+    work: Arc<Mutex<Work>>,
     witness: Arc<Witness>,
     time: Arc<LogClock>,
     /// The log that the store shares with others.
-    pub logged: Option<Logged>,
+    appender: Option<Appender>,
 }
 
 impl Committer {
     pub fn new(view: Arc<View>, files: DataFiles, witness: Arc<Witness>, state: State) -> Result<Committer> {
         let next_grace = view.expiries.grace.pending().map(|_| IVec::from(layout::EXPIRIES));
         let time = Arc::new(LogClock::load(&view)?);
-        let work = Mutex::new(Work {
+        let work = Arc::new(Mutex::new(Work {
             files,
             witness: witness.clone(),
             state,
             time: time.clone(),
             next_grace,
             is_ending: false,
-        });
-        let logged = view.options.log.clone().map(Logged::new);
+        }));
+        let appender = view.options.log.clone().map(|log| Appender::new(log, view.clone(), work.clone()));
         let (queue, background, idle) = (Mutex::default(), Condvar::new(), Condvar::new());
-        Ok(Committer { view, queue, background, idle, work, witness, time, logged })
+        Ok(Committer { view, queue, background, idle, work, witness, time, appender })
     }
 
     /// See [`super::Store::log_time`].
@@ -153,8 +154,8 @@ impl Committer {
     /// Decides and commits something other than transactions. `is_synced` is false for a commit that may be lost in a
     /// crash.
     fn carry_out<T>(&self, is_synced: bool, mut decide: impl FnMut(&mut Work) -> Result<Decided<T>>) -> Result<T> {
-        if let Some(logged) = &self.logged {
-            return self.alone(|| self.append_decided(logged, decide));
+        if let Some(appender) = &self.appender {
+            return self.alone(|| appender.append_decided(&|| self.has_more(), decide));
         }
         let (mut work, view) = (self.work(), &self.view);
         view.check_open_to_writes()?;
@@ -189,6 +190,7 @@ impl Committer {
     }
 
     /// Installs commits that another store has decided.
+    #[cfg(any(test, debug_assertions))]
     pub fn install(&self, commits: Folded) -> std::result::Result<(), InstallError> {
         self.work().install(&self.view, commits)
     }
@@ -264,8 +266,8 @@ impl Committer {
 
     /// Installs what other stores have appended to the log.
     fn follow_log(&self) {
-        let Some(logged) = &self.logged else { return };
-        let followed = self.alone(|| self.follow(logged).and_then(|_| self.pass_turn(logged)));
+        let Some(appender) = &self.appender else { return };
+        let followed = self.alone(|| appender.follow().and_then(|_| appender.pass_turn(&|| self.has_more())));
         if let Err(error) = followed {
             tracing::debug!(%error, "the store can't follow its log");
             self.follow_later();
@@ -274,22 +276,21 @@ impl Committer {
 
     /// Looks for commits of other stores when there are any.
     pub fn subscribe(self: &Arc<Self>) {
-        let Some(logged) = &self.logged else { return };
+        let Some(appender) = &self.appender else { return };
         let committer = Arc::downgrade(self);
         let follow = move || committer.upgrade().iter().for_each(|committer| committer.follow_after(Duration::ZERO));
-        logged.log.subscribe(Box::new(follow));
+        appender.subscribe(follow);
         self.follow_after(Duration::ZERO);
     }
 
     /// Looks for commits of other stores in a while, or finds out about an own one.
-    pub fn follow_later(&self) {
+    fn follow_later(&self) {
         self.follow_after(RETRY_AFTER);
     }
 
     fn follow_after(&self, pause: Duration) {
         let mut queue = self.queue();
-        let due = Instant::now() + pause;
-        queue.follow_due = Some(queue.follow_due.map_or(due, |earlier| earlier.min(due)));
+        queue.follow_after(pause);
         if !queue.is_led {
             self.background.notify_one();
         }
@@ -305,8 +306,11 @@ impl Committer {
             // At the end there is nothing left to keep disk space for.
             let is_ending = self.queue().is_closing;
             self.work().is_ending = is_ending;
-            match &self.logged {
-                Some(logged) => self.alone(|| drop(self.commit_to_log(logged, Vec::new()))),
+            match &self.appender {
+                Some(appender) => self.alone(|| {
+                    let (_, unsynced) = appender.commit(Vec::new(), &|| self.has_more());
+                    appender.sync(unsynced);
+                }),
                 None => drop(self.work().commit(view, Vec::new())),
             }
         }
@@ -329,7 +333,7 @@ impl Committer {
         match self.carry_out(true, |work| work.extend_expiries(&self.view)) {
             Ok(None) => self.view.expiries.grace.grant(),
             Ok(next) => self.work().next_grace = next,
-            Err(_) if self.logged.is_some() => self.follow_later(),
+            Err(_) if self.appender.is_some() => self.follow_later(),
             Err(error) => self.view.close(error.to_string()),
         }
     }
@@ -364,9 +368,13 @@ impl Committer {
     }
 
     /// Lets another thread commit.
-    pub fn hand_over(&self) {
+    fn hand_over(&self) {
+        let is_behind = self.appender.as_ref().is_some_and(Appender::take_behind);
         let mut queue = self.queue();
         queue.is_led = false;
+        if is_behind {
+            queue.follow_after(RETRY_AFTER);
+        }
         self.idle.notify_one();
         match queue.next_leader() {
             Some(leader) => leader.condvar.notify_one(),
@@ -387,11 +395,11 @@ impl Committer {
             signals.push(signal);
         }
         // sled panics where it finds its own invariants broken.
-        let committed = catch_unwind(AssertUnwindSafe(|| match &self.logged {
-            Some(logged) => self.commit_to_log(logged, writes),
+        let committed = catch_unwind(AssertUnwindSafe(|| match &self.appender {
+            Some(appender) => appender.commit(writes, &|| self.has_more()),
             None => (self.work().commit(&self.view, writes), None),
         }));
-        let (mut outcomes, unsynced) = committed.unwrap_or_else(|_| {
+        let (mut outcomes, mut unsynced) = committed.unwrap_or_else(|_| {
             self.view.close("a commit panicked".into());
             (Vec::new(), None)
         });
@@ -402,18 +410,16 @@ impl Committer {
         drop(queue);
         signals.iter().for_each(|signal| signal.condvar.notify_all());
         wakers.into_iter().for_each(std::task::Waker::wake);
-        self.sync(unsynced);
+        self.appender.iter().for_each(|appender| appender.sync(unsynced.take()));
     }
 
-    /// Syncs a commit that is in the log already.
-    pub fn sync(&self, unsynced: Option<Unsynced>) {
-        let Some(unsynced) = unsynced else { return };
-        if let Err(reason) = self.work().sync(&self.view, Some(&unsynced)) {
-            self.view.close(reason);
-        }
+    /// True if transactions wait.
+    fn has_more(&self) -> bool {
+        !self.queue().is_empty()
     }
 
     /// Returns the number of the last commit.
+    #[cfg(test)]
     pub fn number(&self) -> u64 {
         self.work().state.commit
     }
@@ -429,11 +435,11 @@ impl Committer {
         }
     }
 
-    pub fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn work(&self) -> MutexGuard<'_, Work> {
+    fn work(&self) -> MutexGuard<'_, Work> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, RwLock};
 
 use super::{
     layout,
-    local_state::query_of_key,
+    named_write::query_of_key,
     overlay::Pairs,
     tree::{read, write},
 };

@@ -6,9 +6,8 @@ use agentdex_api::AuditEntry;
 
 use super::{
     commit::Committer,
-    layout,
     local::Local,
-    named_write::{Expects, Kind, NamedWrite},
+    named_write::{Expects, Kind, NamedWrite, query_key, query_of_key},
     tree::reading,
     view::View,
     write::Transaction,
@@ -201,15 +200,4 @@ pub struct StoredQuery {
     pub name: String,
     /// Encoded query.
     pub query: Vec<u8>,
-}
-
-/// Returns the owner and the name in the end of the key of a saved query.
-pub(super) fn query_of_key(key: &str) -> Result<(Option<Owner>, &str)> {
-    let Some((owner, name)) = key.split_once('\0') else { return Ok((None, key)) };
-    Ok((Some(owner.parse().map_err(|_| layout::corrupt())?), name))
-}
-
-/// The end of the key of a saved query.
-fn query_key(owner: Option<&Owner>, name: &str) -> String {
-    owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}\0{name}"))
 }

@@ -16,7 +16,7 @@
 //!   of keys and values
 //! - `effects`: changes of a commit to the state in memory, which follow from its keys and values
 //! - `install`: commits that another store has decided
-//! - `commit_log`: a log of commits that several stores share
+//! - `commit_log`, `appender`: a log of commits that several stores share, and how a store appends to it
 //! - `comparison`, `shadow`: comparison of a store with one that has installed its commits, for tests
 //! - `log`, `logged`, `recent`, `reader`: changes of Things and of memberships
 //! - `past`: lives of ids that were restricted at some time
@@ -38,6 +38,7 @@
 //! transaction is durable. Changes are recorded as [`Change`]s in the log, which is read by followers.
 
 mod age;
+mod appender;
 mod applier;
 mod audit;
 mod audit_entries;

@@ -4,7 +4,7 @@
 use sled::IVec;
 
 use super::{layout, sum::Digest};
-use crate::{Error, Result};
+use crate::{Error, Result, access::Owner};
 
 /// The longest name of a follower, a session or a query.
 pub(super) const MAX_NAME_BYTES: usize = 4 * 1024;
@@ -105,6 +105,17 @@ pub(super) fn check_length(what: &'static str, actual: usize, maximum: usize) ->
         return Err(Error::LimitExceeded { what, maximum: maximum as u64 });
     }
     Ok(())
+}
+
+/// Returns the owner and the name in the end of the key of a saved query.
+pub(super) fn query_of_key(key: &str) -> Result<(Option<Owner>, &str)> {
+    let Some((owner, name)) = key.split_once('\0') else { return Ok((None, key)) };
+    Ok((Some(owner.parse().map_err(|_| layout::corrupt())?), name))
+}
+
+/// The end of the key of a saved query.
+pub(super) fn query_key(owner: Option<&Owner>, name: &str) -> String {
+    owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}\0{name}"))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::{
         Arc, Condvar,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -115,6 +115,12 @@ impl Queue {
         let line = self.lines.entry(owner).or_default();
         line.waiting.push_back(Waiting { transaction, reply, signal: signal.clone(), bytes, number });
         signal
+    }
+
+    /// Looks for commits of other stores after a pause, at the latest.
+    pub fn follow_after(&mut self, pause: Duration) {
+        let due = Instant::now() + pause;
+        self.follow_due = Some(self.follow_due.map_or(due, |earlier| earlier.min(due)));
     }
 
     /// True if the queue is empty.

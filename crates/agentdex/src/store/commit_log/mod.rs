@@ -1,8 +1,6 @@
 //! `CommitLog`: a log of commits that several stores share. Each of them decides its transactions on its own content,
-//! appends the commit under the next number, and writes it once the log has it. If another store was first, that commit
-//! is installed, and the transactions are decided again.
+//! appends the commit under the next number, and writes it once the log has it (`store::appender`).
 //!
-//! - `round`: how a committer appends
 //! - `token`: whose turn it is to append, so that stores rarely decide in vain
 //! - `memory`: a log in memory, for tests; `tests`, `history`: stores over such a log, and the check of what they did
 
@@ -14,13 +12,10 @@ use super::overlay::Pairs;
 mod history;
 #[cfg(test)]
 pub(crate) mod memory;
-mod round;
 #[cfg(test)]
 mod tests;
 #[cfg_attr(not(test), expect(dead_code, reason = "only tests have a log that stores share"))]
 mod token;
-
-pub(super) use round::Logged;
 
 /// A log of commits. Its commits are numbered without gaps, and each number is given once.
 pub(super) trait CommitLog: Send + Sync {

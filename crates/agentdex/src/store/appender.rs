@@ -1,4 +1,4 @@
-//! `Logged`: how a committer appends to a log that several stores share.
+//! `Appender`: appends commits to a log that several stores share, and installs those of others.
 //!
 //! - What the log has is committed. Whatever happens on this store afterwards, the callers get the outcomes that were
 //!   decided; if the commit can't be written here, the store closes.
@@ -10,51 +10,37 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use uuid::Uuid;
 
-use super::{Appended, Away, Commit, CommitId, CommitLog, SharedLog};
-use crate::{
-    Error, Result,
-    store::{
-        commit::Committer,
-        effects::Staged,
-        install::{Folded, InstallError, MAX_COMMIT_BYTES},
-        overlay::Pairs,
-        work::{Decided, Unsynced, Work},
-        write::{Applied, Transaction},
-    },
+use super::{
+    commit_log::{Appended, Away, Commit, CommitId, CommitLog, SharedLog},
+    effects::Staged,
+    install::{Folded, InstallError, MAX_COMMIT_BYTES},
+    overlay::Pairs,
+    view::View,
+    work::{Decided, Unsynced, Work},
+    write::{Applied, Transaction},
 };
+use crate::{Error, Result};
 
 /// Maximum number of commits read from the log at a time.
 const READ_AT_ONCE: usize = 64;
 
-/// The log that a store appends to, and its commit whose outcome is unknown.
-pub(in crate::store) struct Logged {
-    pub log: Arc<dyn CommitLog>,
+/// The log that a store shares with others. One thread at a time may append and follow.
+pub(super) struct Appender {
+    log: Arc<dyn CommitLog>,
+    view: Arc<View>,
+    work: Arc<Mutex<Work>>,
     run: u64,
     count: AtomicU64,
+    /// Commit whose outcome is unknown.
     undecided: Mutex<Option<Arc<Commit>>>,
-}
-
-impl Logged {
-    pub fn new(SharedLog(log): SharedLog) -> Logged {
-        let (run, _) = Uuid::new_v4().as_u64_pair();
-        Logged { log, run, count: AtomicU64::new(0), undecided: Mutex::default() }
-    }
-
-    fn commit(&self, staged: &Staged, has_more: bool) -> Arc<Commit> {
-        let id = CommitId { run: self.run, count: self.count.fetch_add(1, Ordering::Relaxed) };
-        let (number, pairs) = (staged.sealed.state.commit, staged.sealed.pairs.clone());
-        Arc::new(Commit { number, id, pairs, has_more })
-    }
-
-    fn undecided(&self) -> MutexGuard<'_, Option<Arc<Commit>>> {
-        self.undecided.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    /// True if the store may lack commits, or the outcome of one is unknown.
+    is_behind: AtomicBool,
 }
 
 /// How far an append has come.
@@ -66,17 +52,33 @@ enum Fate<T> {
     Decided(T, Option<Unsynced>),
 }
 
-impl Committer {
+impl Appender {
+    pub fn new(SharedLog(log): SharedLog, view: Arc<View>, work: Arc<Mutex<Work>>) -> Appender {
+        let (run, _) = Uuid::new_v4().as_u64_pair();
+        let (count, undecided, is_behind) = Default::default();
+        Appender { log, view, work, run, count, undecided, is_behind }
+    }
+
+    /// Calls `wake` when there may be commits of other stores, or another store waits for its turn.
+    pub fn subscribe(&self, wake: impl Fn() + Send + Sync + 'static) {
+        self.log.subscribe(Box::new(wake));
+    }
+
+    /// True once after the store couldn't follow the log.
+    pub fn take_behind(&self) -> bool {
+        self.is_behind.swap(false, Ordering::Relaxed)
+    }
+
     /// Commits transactions, and pending uses and revocations of keys. Returns an outcome for each transaction, and the
-    /// commit, which isn't synced yet. The caller has set `is_led`.
-    pub(in crate::store) fn commit_to_log(
+    /// commit, which isn't synced yet. `has_more` tells whether others wait.
+    pub fn commit(
         &self,
-        logged: &Logged,
         mut transactions: Vec<Transaction>,
+        has_more: &dyn Fn() -> bool,
     ) -> (Vec<Result<Applied>>, Option<Unsynced>) {
         let view = &*self.view;
         let is_binding = transactions.iter().any(|transaction| !transaction.dry_run);
-        let decided = self.append(logged, is_binding, |work| {
+        let decided = self.append(is_binding, has_more, |work| {
             let decision = work.decide(view, transactions.iter().cloned()).map_err(|error| match error {
                 Error::ShuttingDown => error,
                 error => self.closed_by(error.to_string()),
@@ -90,9 +92,9 @@ impl Committer {
             }
             Err(Error::LimitExceeded { .. }) if transactions.len() > 1 => {
                 let rest = transactions.split_off(transactions.len() / 2);
-                let (mut outcomes, unsynced) = self.commit_to_log(logged, transactions);
+                let (mut outcomes, unsynced) = self.commit(transactions, has_more);
                 self.sync(unsynced);
-                let (others, unsynced) = self.commit_to_log(logged, rest);
+                let (others, unsynced) = self.commit(rest, has_more);
                 outcomes.extend(others);
                 (outcomes, unsynced)
             }
@@ -106,13 +108,13 @@ impl Committer {
         }
     }
 
-    /// Decides, appends, and syncs. The caller has set `is_led`.
-    pub(in crate::store) fn append_decided<T>(
+    /// Decides, appends, and syncs something other than transactions.
+    pub fn append_decided<T>(
         &self,
-        logged: &Logged,
+        has_more: &dyn Fn() -> bool,
         decide: impl FnMut(&mut Work) -> Result<Decided<T>>,
     ) -> Result<T> {
-        let (outcome, unsynced) = self.append(logged, false, decide)?;
+        let (outcome, unsynced) = self.append(false, has_more, decide)?;
         self.sync(unsynced);
         Ok(outcome)
     }
@@ -121,12 +123,12 @@ impl Committer {
     /// outcome is an answer also if there is nothing to write.
     fn append<T>(
         &self,
-        logged: &Logged,
         is_binding: bool,
+        has_more: &dyn Fn() -> bool,
         decide: impl FnMut(&mut Work) -> Result<Decided<T>>,
     ) -> Result<(T, Option<Unsynced>)> {
         let mut fate = Fate::NotSent;
-        let appended = catch_unwind(AssertUnwindSafe(|| self.append_to(logged, is_binding, &mut fate, decide)));
+        let appended = catch_unwind(AssertUnwindSafe(|| self.append_to(is_binding, has_more, &mut fate, decide)));
         let appended = appended.unwrap_or_else(|_| Err(self.closed_by("a commit panicked".to_owned())));
         match (fate, appended) {
             (Fate::Decided(outcome, unsynced), _) => Ok((outcome, unsynced)),
@@ -137,14 +139,14 @@ impl Committer {
 
     fn append_to<T>(
         &self,
-        logged: &Logged,
         is_binding: bool,
+        has_more: &dyn Fn() -> bool,
         fate: &mut Fate<T>,
         mut decide: impl FnMut(&mut Work) -> Result<Decided<T>>,
     ) -> Result<()> {
-        let log = &*logged.log;
+        let log = &*self.log;
         loop {
-            if !self.follow(logged)? {
+            if !self.follow()? {
                 return Err(Error::LogUnavailable);
             }
             let number = self.number();
@@ -160,7 +162,7 @@ impl Committer {
                 return Ok(());
             };
             check_size(&staged.sealed.pairs)?;
-            let commit = logged.commit(&staged, !self.queue().is_empty());
+            let commit = self.commit_of(&staged, has_more());
             *fate = Fate::Sent;
             match log.append(&commit) {
                 Appended::Done => {
@@ -169,8 +171,8 @@ impl Committer {
                 }
                 Appended::Taken => *fate = Fate::NotSent,
                 Appended::Unknown => {
-                    *logged.undecided() = Some(commit);
-                    self.follow_later();
+                    *self.undecided() = Some(commit);
+                    self.is_behind.store(true, Ordering::Relaxed);
                     return Err(Error::OutcomeUnknown);
                 }
                 Appended::Lost => return Err(self.closed_by(lost(number))),
@@ -179,22 +181,22 @@ impl Committer {
     }
 
     /// Installs the commits that have arrived, and finds out about a commit whose outcome was unknown. Returns false if
-    /// it still is. The caller has set `is_led`.
-    pub(in crate::store) fn follow(&self, logged: &Logged) -> Result<bool> {
+    /// it still is.
+    pub fn follow(&self) -> Result<bool> {
         loop {
             self.view.check_open_to_writes()?;
-            self.install_arrived(logged)?;
-            let undecided = logged.undecided().clone();
+            self.install_arrived()?;
+            let undecided = self.undecided().clone();
             let Some(commit) = undecided else { return Ok(true) };
             if self.number() >= commit.number {
-                *logged.undecided() = None;
+                *self.undecided() = None;
                 continue;
             }
-            match logged.log.append(&commit) {
+            match self.log.append(&commit) {
                 Appended::Done => self.install_all([commit.pairs.clone()])?,
                 Appended::Taken => {}
                 Appended::Unknown => {
-                    self.follow_later();
+                    self.is_behind.store(true, Ordering::Relaxed);
                     return Ok(false);
                 }
                 Appended::Lost => return Err(self.closed_by(lost(commit.number - 1))),
@@ -202,18 +204,18 @@ impl Committer {
         }
     }
 
-    /// Passes the turn on, if others wait for it and nothing is to be written. The caller has set `is_led`.
-    pub(in crate::store) fn pass_turn(&self, logged: &Logged) -> Result<()> {
-        if !logged.log.is_asked() || !self.queue().is_empty() {
+    /// Passes the turn on, if others wait for it and nothing is to be written.
+    pub fn pass_turn(&self, has_more: &dyn Fn() -> bool) -> Result<()> {
+        if !self.log.is_asked() || has_more() {
             return Ok(());
         }
         let nothing = |work: &mut Work| Ok(Decided { outcome: (), staged: Some(work.nothing(&self.view)?) });
-        self.append_decided(logged, nothing)
+        self.append_decided(has_more, nothing)
     }
 
-    fn install_arrived(&self, logged: &Logged) -> Result<()> {
+    fn install_arrived(&self) -> Result<()> {
         loop {
-            let commits = logged.log.arrived(self.number(), READ_AT_ONCE);
+            let commits = self.log.arrived(self.number(), READ_AT_ONCE);
             if commits.is_empty() {
                 return Ok(());
             }
@@ -223,13 +225,40 @@ impl Committer {
 
     fn install_all(&self, commits: impl IntoIterator<Item = Pairs>) -> Result<()> {
         for commits in Folded::fold(commits) {
-            self.install(commits).map_err(|error| match error {
+            self.work().install(&self.view, commits).map_err(|error| match error {
                 // It is installed as soon as there is space.
                 InstallError::Store(error @ (Error::DiskFull { .. } | Error::ShuttingDown)) => error,
                 error => self.closed_by(error.to_string()),
             })?;
         }
         Ok(())
+    }
+
+    /// Syncs a commit that is in the log already.
+    pub fn sync(&self, unsynced: Option<Unsynced>) {
+        let Some(unsynced) = unsynced else { return };
+        if let Err(reason) = self.work().sync(&self.view, Some(&unsynced)) {
+            self.view.close(reason);
+        }
+    }
+
+    fn commit_of(&self, staged: &Staged, has_more: bool) -> Arc<Commit> {
+        let id = CommitId { run: self.run, count: self.count.fetch_add(1, Ordering::Relaxed) };
+        let (number, pairs) = (staged.sealed.state.commit, staged.sealed.pairs.clone());
+        Arc::new(Commit { number, id, pairs, has_more })
+    }
+
+    fn undecided(&self) -> MutexGuard<'_, Option<Arc<Commit>>> {
+        self.undecided.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Number of the last commit of the store.
+    fn number(&self) -> u64 {
+        self.work().state.commit
     }
 
     /// Closes the store to writes, and returns the error of whoever wants to write.
