@@ -393,10 +393,10 @@ pub enum Error {
         /// Number of free bytes required.
         needed: u64,
     },
-    /// The log that several stores share has not confirmed the write yet. It may or may not be written.
+    /// The shared log of several stores has not confirmed the write yet, so the write may or may not happen.
     #[error("the outcome of this write is unknown; read the Thing before you repeat it")]
     OutcomeUnknown,
-    /// The log that several stores share does not respond. Nothing was written.
+    /// The shared log of several stores does not respond. Nothing was written.
     #[error("the shared log does not respond; nothing was written")]
     LogUnavailable,
     /// The registry is shutting down.

@@ -68,7 +68,7 @@ pub struct Keys {
     known: Arc<Known>,
 }
 
-/// The keys in memory. They follow what is committed.
+/// Keys in memory, updated with each commit.
 #[derive(Default)]
 struct Known {
     entries: RwLock<HashMap<String, Arc<Entry>>>,
@@ -80,7 +80,7 @@ struct Known {
 }
 
 impl Known {
-    /// Takes keys over as they are committed.
+    /// Applies a commit.
     fn take(&self, committed: &[Named]) {
         for named in committed {
             let Named::Key { id, value } = named else { continue };

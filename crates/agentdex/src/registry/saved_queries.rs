@@ -27,7 +27,7 @@ use crate::{
     store::{Expects, LoggedChange, StoredQuery},
 };
 
-/// Maximum number of attempts to save a query that others change at the same time.
+/// Maximum number of attempts to save a query while others change it.
 const MAX_ATTEMPTS: u32 = 5;
 
 /// Pause before the next attempt to start saved queries.
@@ -453,8 +453,8 @@ impl Registry {
         }
     }
 
-    /// Loads the saved queries, and starts determining their matches. Queries that another store saves later are loaded
-    /// when its commit is installed.
+    /// Loads the saved queries, and starts determining their matches. Queries saved by
+    /// another store are loaded when its commit is installed.
     pub(super) fn load_queries(&self) -> Result<()> {
         let (queries, registry) = (&self.0.queries, Arc::downgrade(&self.0));
         let starting = registry.clone();
@@ -473,7 +473,7 @@ impl Registry {
         start_queries_of(registry)
     }
 
-    /// Names queries that the store has and that aren't known here.
+    /// Names stored queries that aren't known yet.
     fn name_unknown(&self) -> Result<()> {
         let (queries, local) = (&self.0.queries, self.0.store.local());
         while let Some(key) = queries.next_unknown() {

@@ -1,10 +1,10 @@
-//! `Appender`: appends commits to a log that several stores share, and installs those of others.
+//! `Appender`: appends commits to a log shared by several stores, and installs the commits of the others.
 //!
-//! - What the log has is committed. Whatever happens on this store afterwards, the callers get the outcomes that were
-//!   decided; if the commit can't be written here, the store closes.
+//! - A commit in the log is final. If it can't be written to this store afterwards, the store closes, but the callers
+//!   still get the decided outcomes.
 //! - A refusal is an answer only at the end of the log: on a store that lags behind, the state may have changed.
-//! - Without an answer of the log, the same commit is appended again until the outcome is known. Its callers are told
-//!   that the outcome is unknown, and nothing else is written meanwhile.
+//! - Without an answer of the log, the same commit is appended again until the outcome is known. Its callers get
+//!   [`Error::OutcomeUnknown`], and nothing else is written meanwhile.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -30,25 +30,25 @@ use crate::{Error, Result};
 /// Maximum number of commits read from the log at a time.
 const READ_AT_ONCE: usize = 64;
 
-/// The log that a store shares with others. One thread at a time may append and follow.
+/// Connection of a store to the shared log. Only a single thread may append and follow at a time.
 pub(super) struct Appender {
     log: Arc<dyn CommitLog>,
     view: Arc<View>,
     work: Arc<Mutex<Work>>,
     run: u64,
     count: AtomicU64,
-    /// Commit whose outcome is unknown.
+    /// Commit with an unknown outcome.
     undecided: Mutex<Option<Arc<Commit>>>,
-    /// True if the store may lack commits, or the outcome of one is unknown.
+    /// True if the store may lack commits, or if an outcome is unknown.
     is_behind: AtomicBool,
 }
 
 /// How far an append has come.
 enum Fate<T> {
     NotSent,
-    /// Nobody knows whether the log has the commit.
+    /// The commit may be in the log.
     Sent,
-    /// The decision holds: the log has its commit, or there is none.
+    /// The decision is final. Its commit, if any, is in the log.
     Decided(T, Option<Unsynced>),
 }
 
@@ -180,8 +180,7 @@ impl Appender {
         }
     }
 
-    /// Installs the commits that have arrived, and finds out about a commit whose outcome was unknown. Returns false if
-    /// it still is.
+    /// Installs arrived commits, and determines the outcome of a commit if it was unknown. Returns false if it still is.
     pub fn follow(&self) -> Result<bool> {
         loop {
             self.view.check_open_to_writes()?;
@@ -204,7 +203,7 @@ impl Appender {
         }
     }
 
-    /// Passes the turn on, if others wait for it and nothing is to be written.
+    /// Passes the turn on if others wait for it and there is nothing to write.
     pub fn pass_turn(&self, has_more: &dyn Fn() -> bool) -> Result<()> {
         if !self.log.is_asked() || has_more() {
             return Ok(());
@@ -234,7 +233,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Syncs a commit that is in the log already.
+    /// Syncs a commit after it was appended to the log.
     pub fn sync(&self, unsynced: Option<Unsynced>) {
         let Some(unsynced) = unsynced else { return };
         if let Err(reason) = self.work().sync(&self.view, Some(&unsynced)) {

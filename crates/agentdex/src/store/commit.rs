@@ -42,7 +42,7 @@ use crate::{Error, Result, change::Timestamp};
 /// Maximum number of rounds that a thread commits before it hands over.
 const ROUNDS_LED: usize = 8;
 
-/// Pause before the next attempt to find out what the log has.
+/// Pause before the next attempt to follow the log.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// Commits transactions.
@@ -57,7 +57,7 @@ pub(super) struct Committer {
     work: Arc<Mutex<Work>>,
     witness: Arc<Witness>,
     time: Arc<LogClock>,
-    /// The log that the store shares with others.
+    /// Connection to the log shared with other stores, if any.
     appender: Option<Appender>,
 }
 
@@ -151,8 +151,7 @@ impl Committer {
         }
     }
 
-    /// Decides and commits something other than transactions. `is_synced` is false for a commit that may be lost in a
-    /// crash.
+    /// Decides and commits something other than transactions. `is_synced` is false if a crash may undo the commit.
     fn carry_out<T>(&self, is_synced: bool, mut decide: impl FnMut(&mut Work) -> Result<Decided<T>>) -> Result<T> {
         if let Some(appender) = &self.appender {
             return self.alone(|| appender.append_decided(&|| self.has_more(), decide));
@@ -264,7 +263,7 @@ impl Committer {
         }
     }
 
-    /// Installs what other stores have appended to the log.
+    /// Installs the commits of other stores.
     fn follow_log(&self) {
         let Some(appender) = &self.appender else { return };
         let followed = self.alone(|| appender.follow().and_then(|_| appender.pass_turn(&|| self.has_more())));
@@ -274,7 +273,7 @@ impl Committer {
         }
     }
 
-    /// Looks for commits of other stores when there are any.
+    /// Follows the log when it has commits of other stores.
     pub fn subscribe(self: &Arc<Self>) {
         let Some(appender) = &self.appender else { return };
         let committer = Arc::downgrade(self);
@@ -283,7 +282,7 @@ impl Committer {
         self.follow_after(Duration::ZERO);
     }
 
-    /// Looks for commits of other stores in a while, or finds out about an own one.
+    /// Follows the log after a pause.
     fn follow_later(&self) {
         self.follow_after(RETRY_AFTER);
     }

@@ -1,5 +1,5 @@
-//! `Listeners`: whoever has API keys, saved queries, or metadata in memory, and is told of each commit that changes them,
-//! whichever store decided it.
+//! `Listeners`: parts of a registry with API keys, saved queries, or metadata in memory. They are notified of each change
+//! of these in a commit, also of a commit of another store.
 
 use std::sync::{Arc, RwLock};
 
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::access::Owner;
 
-/// A listener, called for each commit that concerns it, in order, and before readers see the commit. It must be quick,
-/// and must neither write nor be the last to hold a store.
+/// A listener, called for each commit with such changes, in order, before readers see the commit. It must be quick, and
+/// must neither write to a store nor drop its last clone.
 pub(crate) type Listener = Arc<dyn Fn(&[Named]) + Send + Sync>;
 
-/// A key, query, or metadata that a commit writes; the value `None` removes it.
+/// A change of a key, query, or metadata. The value `None` removes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Named {
     /// An API key.
@@ -35,7 +35,7 @@ impl Listeners {
         write(&self.0).push(listener);
     }
 
-    /// Tells the listeners of a commit.
+    /// Notifies the listeners of a commit.
     pub fn tell(&self, pairs: &Pairs) {
         let listeners = read(&self.0);
         if listeners.is_empty() {
@@ -48,7 +48,7 @@ impl Listeners {
     }
 }
 
-/// Returns the keys, queries, and metadata among pairs that ascend by key.
+/// Returns the changes in a commit. The pairs ascend by key.
 fn named_in(pairs: &Pairs) -> Vec<Named> {
     let value_of = |value: &Option<sled::IVec>| value.as_ref().map(|value| value.to_vec());
     let keys = named_with(pairs, layout::KEYS, |id, value| Some(Named::Key { id, value: value_of(value) }));

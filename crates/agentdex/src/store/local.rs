@@ -149,7 +149,7 @@ impl Local {
         pending.take(WRITTEN_AT_ONCE).map(|(name, value)| key_write(name, value.as_deref())).collect()
     }
 
-    /// Forgets uses and revocations of keys that are written, unless they have changed meanwhile.
+    /// Forgets written uses and revocations of keys, unless they have changed meanwhile.
     pub fn forget_keys(&self, written: &[NamedWrite]) {
         if written.is_empty() {
             return;

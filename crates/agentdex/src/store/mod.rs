@@ -16,7 +16,7 @@
 //!   of keys and values
 //! - `effects`: changes of a commit to the state in memory, which follow from its keys and values
 //! - `install`: commits that another store has decided
-//! - `commit_log`, `appender`: a log of commits that several stores share, and how a store appends to it
+//! - `commit_log`, `appender`: a log of commits shared by several stores, and the connection of a store to it
 //! - `comparison`, `shadow`: comparison of a store with one that has installed its commits, for tests
 //! - `log`, `logged`, `recent`, `reader`: changes of Things and of memberships
 //! - `past`: lives of ids that were restricted at some time
@@ -31,7 +31,7 @@
 //! - `records`, `expiry`: reading records and expiries
 //! - `restricted`: restricted Things
 //! - `named_write`: saved queries and API keys
-//! - `listeners`: who is told of commits that change queries, keys, or metadata
+//! - `listeners`: listeners to changes of queries, keys, and metadata
 //! - `local`, `local_state`: node-local state outside of the log, and pending uses and revocations of keys
 //!
 //! A write is a [`Write`] with a precondition, submitted in a transaction. Its [`Ticket`] resolves when the
@@ -261,7 +261,7 @@ impl Store {
         self.view.registry_id
     }
 
-    /// Adds a listener to commits that change API keys, saved queries, or metadata.
+    /// Adds a listener to changes of API keys, saved queries, and metadata.
     pub(crate) fn listen(&self, listener: Listener) {
         self.view.listeners.add(listener);
     }

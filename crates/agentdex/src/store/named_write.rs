@@ -63,7 +63,7 @@ impl Expects {
         Expects::Value(Digest::of(value))
     }
 
-    /// True if what is there is as expected.
+    /// True if the precondition holds.
     pub(super) fn holds(self, found: Option<&[u8]>) -> bool {
         match self {
             Expects::Any => true,

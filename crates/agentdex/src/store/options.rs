@@ -29,7 +29,7 @@ pub struct Options {
     /// Gaps between positions, for tests.
     #[doc(hidden)]
     pub gaps: Gaps,
-    /// Log that the store shares with others. Without it, its commits are its own.
+    /// Log shared with other stores, if any.
     pub(super) log: Option<SharedLog>,
 }
 

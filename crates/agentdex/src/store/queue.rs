@@ -44,7 +44,7 @@ pub(super) struct Queue {
     pub is_unattended: bool,
     /// Deadline for writing pending local state.
     pub local_due: Option<Instant>,
-    /// When to look for commits of other stores, if there may be any.
+    /// Time at which to follow the log.
     pub follow_due: Option<Instant>,
     /// True if no more transactions are accepted.
     pub is_closing: bool,
@@ -117,7 +117,7 @@ impl Queue {
         signal
     }
 
-    /// Looks for commits of other stores after a pause, at the latest.
+    /// Follows the log after a pause, at the latest.
     pub fn follow_after(&mut self, pause: Duration) {
         let due = Instant::now() + pause;
         self.follow_due = Some(self.follow_due.map_or(due, |earlier| earlier.min(due)));

@@ -50,7 +50,7 @@ pub(super) struct View {
     pub namespaces: Namespaces,
     pub audit: Audit,
     pub local: Local,
-    /// Who is told of commits.
+    /// Listeners to commits.
     pub listeners: Listeners,
     /// Values preserved for a backup.
     pub saving: Saving,

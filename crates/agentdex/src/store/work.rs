@@ -31,17 +31,17 @@ pub(super) struct Work {
     pub time: Arc<LogClock>,
     /// First expiry that may still need the extension after the start, or `None` if there is none.
     pub next_grace: Option<IVec>,
-    /// True if what is pending is written now or never.
+    /// True if pending keys are written now or never.
     pub is_ending: bool,
 }
 
-/// What has been decided about transactions.
+/// Decision on transactions.
 pub(super) struct Decision {
     /// Outcome of each transaction.
     pub outcomes: Vec<Result<Applied>>,
-    /// The commit of those that succeed, or `None` if there is nothing to write.
+    /// Commit of the successful transactions, if there is anything to write.
     pub staged: Option<Staged>,
-    /// The pending uses and revocations of keys that the commit contains.
+    /// Pending uses and revocations of keys in the commit.
     pub keys: Vec<NamedWrite>,
     /// True if there is disk space for node-local pairs.
     pub has_room: bool,
@@ -50,11 +50,11 @@ pub(super) struct Decision {
 /// A decision about something other than transactions.
 pub(super) struct Decided<T> {
     pub outcome: T,
-    /// The commit, or `None` if there is nothing to write.
+    /// Commit, if there is anything to write.
     pub staged: Option<Staged>,
 }
 
-/// A commit that is visible to readers, but isn't synced yet.
+/// An unsynced commit, already visible to readers.
 pub(super) struct Unsynced {
     state: State,
     revokes: bool,
@@ -136,7 +136,7 @@ impl Work {
         Ok(Decided { outcome: (before, now), staged: Some(staged) })
     }
 
-    /// Decides a commit that changes nothing.
+    /// Decides an empty commit.
     pub fn nothing(&self, view: &View) -> Result<Staged> {
         self.stage(view, [])
     }
@@ -178,7 +178,7 @@ impl Work {
         Staged::of(view, &db, overlay.seal(self.state)?)
     }
 
-    /// Decides the grace after the start for some expiries. The outcome is where to continue, or `None` at the end.
+    /// Decides the grace after the start for some expiries. The outcome is the next key, or `None` at the end.
     pub fn extend_expiries(&mut self, view: &View) -> Result<Decided<Option<IVec>>> {
         let Some(start) = self.next_grace.clone() else { return Ok(Decided { outcome: None, staged: None }) };
         let db = view.tree.db()?;

@@ -83,15 +83,15 @@ pub(super) struct Queries {
     progress: watch::Sender<u64>,
 }
 
-/// The saved queries follow what is committed.
+/// Saved queries, updated with each commit, and queries of event streams.
 #[derive(Default)]
 struct Names {
     saved: BTreeMap<Key, Saved>,
-    /// Queries that are about to be committed.
+    /// Queries about to be committed.
     prepared: Vec<Saved>,
-    /// Queries that are no longer saved, to be dropped where nobody waits: that locks what queries match.
+    /// Queries no longer saved. Dropping them locks `matching`, so a commit leaves it to other threads.
     dropped: Vec<Saved>,
-    /// Queries that another store has saved.
+    /// Queries saved by another store.
     unknown: BTreeSet<Key>,
     /// True while a thread starts queries.
     is_starting: bool,
@@ -123,8 +123,7 @@ impl Names {
         replaced
     }
 
-    /// Takes saved queries over as they are committed. Returns true if queries of another store have to be started, and
-    /// no thread does that.
+    /// Applies a commit. Returns true if a thread has to be started for queries of another store.
     fn take(&mut self, committed: &[Named]) -> bool {
         for named in committed {
             let Named::Query { owner, name, value } = named else { continue };
@@ -182,7 +181,7 @@ impl Drop for Watched {
 pub(super) struct Saved {
     pub stored: Stored,
     pub access: Access,
-    /// What the store has.
+    /// Digest of the stored query.
     pub stored_as: Expects,
     pub watched: Arc<Watched>,
 }
@@ -380,7 +379,7 @@ impl Queries {
         Ok(())
     }
 
-    /// Takes saved queries over as they are committed. Calls `start` when another store has saved some.
+    /// Follows the commits of the store. Calls `start` if a thread has to be started for queries of another store.
     pub fn follow_store(&self, start: impl Fn() + Send + Sync + 'static) {
         let names = self.names.clone();
         self.store.listen(Arc::new(move |committed| {
@@ -390,7 +389,7 @@ impl Queries {
         }));
     }
 
-    /// Commits a query that is prepared to replace what is known under its name.
+    /// Commits a query, which then replaces the known query of its name.
     pub fn commit(&self, saved: Saved, commit: impl FnOnce() -> Result<()>) -> Result<()> {
         let (key, stored_as) = (saved.stored.key(), saved.stored_as);
         self.names().prepared.push(saved);
@@ -410,7 +409,7 @@ impl Queries {
         drop(dropped);
     }
 
-    /// Names a query of the store, if that still has it. Returns false if it doesn't.
+    /// Names a stored query, unless `is_stored` returns false.
     pub fn name_if(&self, saved: Saved, is_stored: impl FnOnce() -> Result<bool>) -> Result<bool> {
         let mut names = self.names();
         let is_stored = is_stored()?;
@@ -420,19 +419,19 @@ impl Queries {
         Ok(is_stored)
     }
 
-    /// Notes that queries of the store have to be named, and that a thread does so.
+    /// Records stored queries to be named, and a thread for them.
     pub fn begin_starting(&self, keys: impl IntoIterator<Item = Key>) {
         let mut names = self.names();
         names.unknown.extend(keys);
         names.is_starting = true;
     }
 
-    /// Returns a query that has to be named, or `None` at the end.
+    /// Returns the next stored query to be named.
     pub fn next_unknown(&self) -> Option<Key> {
         self.names().unknown.pop_first()
     }
 
-    /// Ends the thread that starts queries, unless there is another one to start.
+    /// Records the end of that thread, unless there are more queries. Returns true at the end.
     pub fn end_starting(&self) -> bool {
         let mut names = self.names();
         names.is_starting = !names.unknown.is_empty();

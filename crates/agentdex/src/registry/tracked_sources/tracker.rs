@@ -29,7 +29,7 @@ pub(in crate::registry) struct Tracker {
     /// Held while a source is read and then written.
     pub(super) reconciling: Mutex<()>,
     pub(super) worker: Worker,
-    /// Ids whose metadata was committed, by this store or by another one, and that may have to be scheduled.
+    /// Ids with changed metadata, whose sources are to be scheduled.
     committed: Arc<std::sync::Mutex<BTreeSet<String>>>,
 }
 
@@ -51,7 +51,7 @@ impl Tracker {
         Ok(Tracker { poller, due_poller, schedule, reconciling, worker, committed })
     }
 
-    /// Wakes the worker when metadata is committed.
+    /// Wakes the worker when a commit changes metadata.
     pub(super) fn follow_store(&self, store: &Store) {
         let (ids, wake) = (self.committed.clone(), self.worker.waker());
         store.listen(Arc::new(move |committed| {
@@ -67,7 +67,7 @@ impl Tracker {
         }));
     }
 
-    /// Schedules the sources whose metadata was committed.
+    /// Schedules the sources of Things with changed metadata.
     pub(super) async fn schedule_committed(&self, store: &Store) {
         let ids = std::mem::take(&mut *self.committed.lock().unwrap_or_else(PoisonError::into_inner));
         for id in ids {

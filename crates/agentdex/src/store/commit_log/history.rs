@@ -1,13 +1,13 @@
-//! Check of what several stores over one log did: were all answers true, and in the order of the log?
+//! Check of the history of several stores with a shared log: all answers must be true, and in the order of the log.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::change::{Precondition, Seq};
 
-/// A write, with its answer. Times are nanoseconds of one clock.
+/// A write, with its answer. Times are nanoseconds of the same clock.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// Tells the call from all others. The log has it as the actor of the entry.
+    /// Number of the call, recorded in the log as the actor.
     pub call: u64,
     pub id: String,
     pub expects: Precondition,
@@ -18,17 +18,17 @@ pub struct Call {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// It was written at a position.
+    /// Written at a position.
     Done(Seq),
-    /// The Thing wasn't in the expected state, but its last change had this position, or it didn't exist.
+    /// Refused, since the last change of the Thing had this position, or since the Thing didn't exist.
     Refused(Option<Seq>),
-    /// It was not written.
+    /// Not written.
     NotWritten,
-    /// It may have been written.
+    /// Unknown to the caller.
     Unknown,
 }
 
-/// A read of a Thing at one of the stores.
+/// A read of a Thing at a store.
 #[derive(Debug, Clone)]
 pub struct Read {
     pub reader: usize,
@@ -42,7 +42,7 @@ pub struct Entry {
     pub seq: Seq,
     pub previous: Seq,
     pub id: String,
-    /// The call that wrote it, or `None` if it isn't part of the history.
+    /// Number of the call, or `None` for other writers.
     pub call: Option<u64>,
     pub is_removal: bool,
 }
@@ -56,26 +56,26 @@ pub struct History {
     pub logs: Vec<Vec<Entry>>,
 }
 
-/// A way in which a history is wrong.
+/// Fault of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wrong {
-    /// A store has another log than the first one.
+    /// A store has another log than the first store.
     LogsDiffer(usize),
     /// The log has a gap, or goes back, at an entry.
     Chain(Seq),
     /// The log has a call twice.
     Twice(u64),
-    /// The log lacks a call at the position that it was told.
+    /// The log lacks a call at the reported position.
     Lost(u64),
-    /// The log has a call that was refused, or that nobody made.
+    /// The log contains a refused or unknown call.
     Applied(u64),
-    /// A call succeeded in a state other than the expected one.
+    /// A call succeeded although its precondition didn't hold.
     Unmet(u64),
-    /// A call was refused in a state that it expected, or that the Thing never had.
+    /// A call was refused although its precondition held, or with a state that never existed.
     Refused(u64),
-    /// A call was written before a call that was answered before it began.
+    /// A call was written before an earlier call that was already answered.
     Order(u64),
-    /// A refusal shows a state older than what was answered before the call began.
+    /// A refusal shows an older state than the answer to an earlier call.
     Stale(u64),
     /// A reader saw a state, and then an older one.
     WentBack(usize),
@@ -186,7 +186,7 @@ impl<'h> Things<'h> {
         Things(things)
     }
 
-    /// The position of the Thing before an entry, or `None` if it didn't exist.
+    /// Returns the last change of a Thing before a position, or `None` if it didn't exist.
     fn before(&self, id: &str, seq: Seq) -> Option<Seq> {
         let (_, entry) = self.0.get(id)?.range(..seq).next_back()?;
         (!entry.is_removal).then_some(entry.seq)
@@ -197,7 +197,7 @@ impl<'h> Things<'h> {
         self.at_or_after(id, found, Seq::ZERO).is_some()
     }
 
-    /// The first entry of the Thing, at `from` or later, that brought it into a state.
+    /// Returns the first entry of a Thing at `from` or later with a resulting state.
     fn at_or_after(&self, id: &str, found: Option<Seq>, from: Seq) -> Option<Seq> {
         let Some(entries) = self.0.get(id) else { return found.is_none().then_some(Seq::ZERO) };
         match found {

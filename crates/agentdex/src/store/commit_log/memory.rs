@@ -1,4 +1,4 @@
-//! `MemoryLog`: a log in memory for the stores of a process. It is slow, loses requests and answers, and carries
+//! `MemoryLog`: a log in memory for the stores of a process. Slow; loses requests and answers, and carries
 //! requests out late or twice.
 
 use std::{
@@ -45,26 +45,26 @@ impl Directories {
         self.root.path().join(number.to_string())
     }
 
-    /// Adds the log to the options of one of the stores.
+    /// Adds the log to the options of a store.
     pub fn options(&self, number: usize, options: Options) -> Options {
         Options { log: Some(SharedLog(Arc::new(self.memory.join(number as u128)))), ..options }
     }
 }
 
-/// A log, and the stores that share it.
+/// A log and its stores.
 pub struct Memory {
     state: Mutex<State>,
     changed: Condvar,
-    /// Number of the commit before the first one.
+    /// Number of the commit before the first commit in the log.
     base: u64,
     random: AtomicU64,
     pub faults: Faults,
     pub counts: Counts,
-    /// True while no commits arrive, except where a store asks for them.
+    /// True while no commits arrive unless a store asks for them.
     pub is_held: AtomicBool,
 }
 
-/// What goes wrong, each once in so many times; 0 for never.
+/// Faults, each with its frequency: once in this many times, or 0 for never.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     /// The request is lost.
@@ -81,21 +81,21 @@ pub struct Faults {
     pub delay: u64,
     /// Longest delay of the arrival of a commit in microseconds.
     pub lag: u64,
-    /// A commit that is in the log already counts as that of another store.
+    /// An own commit in the log counts as the commit of another store.
     pub is_naive: bool,
-    /// The last commit that has arrived counts as the end of the log.
+    /// The last arrived commit counts as the end of the log.
     pub is_stale: bool,
-    /// It is another log than before.
+    /// The log is replaced by another log.
     pub is_lost: bool,
 }
 
-/// How often what happened.
+/// Frequencies of events.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub appended: AtomicU64,
     pub taken: AtomicU64,
     pub unknown: AtomicU64,
-    /// Commits that turned out to be in the log at another attempt.
+    /// Commits found in the log by another attempt.
     pub found: AtomicU64,
 }
 
@@ -103,14 +103,14 @@ pub struct Counts {
 struct State {
     commits: Vec<Stored>,
     nodes: BTreeMap<Node, NodeState>,
-    /// Nodes that wait for their turn.
+    /// Nodes waiting for their turn.
     waiting: BTreeSet<Node>,
 }
 
 struct Stored {
     id: CommitId,
     by: Node,
-    /// Node whose turn it is afterwards.
+    /// Node with the next turn.
     holder: Option<Node>,
     pairs: Pairs,
 }
@@ -122,7 +122,7 @@ struct NodeState {
     wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
-/// The log, as a store sees it.
+/// View of the log for a store.
 pub struct MemoryLog {
     memory: Arc<Memory>,
     node: Node,
@@ -136,7 +136,7 @@ impl Memory {
         Arc::new(Memory { state, changed, base, random, faults, counts, is_held })
     }
 
-    /// The log for another store. Commits arrive there until it is dropped.
+    /// Returns the log for another store, where commits arrive until it is dropped.
     pub fn join(self: &Arc<Memory>, node: Node) -> MemoryLog {
         let state = NodeState { turn: Turn::new(node), arrived: 0, wake: None };
         self.state().nodes.insert(node, state);

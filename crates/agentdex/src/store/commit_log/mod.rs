@@ -1,8 +1,8 @@
-//! `CommitLog`: a log of commits that several stores share. Each of them decides its transactions on its own content,
-//! appends the commit under the next number, and writes it once the log has it (`store::appender`).
+//! `CommitLog`: a log of commits shared by several stores. Each store decides its transactions on its own content,
+//! appends the commit under the next number, and then writes it (`store::appender`).
 //!
-//! - `token`: whose turn it is to append, so that stores rarely decide in vain
-//! - `memory`: a log in memory, for tests; `tests`, `history`: stores over such a log, and the check of what they did
+//! - `token`: turns of the stores, so that they rarely decide in vain
+//! - `memory`: a log in memory, for tests; `tests`, `history`: stores with such a log, and the check of their history
 
 use std::{fmt, sync::Arc};
 
@@ -20,7 +20,7 @@ mod token;
 /// A log of commits. Its commits are numbered without gaps, and each number is given once.
 pub(super) trait CommitLog: Send + Sync {
     /// Appends a commit. Blocks until its outcome is known, or for a limited time. After [`Appended::Unknown`], a call
-    /// with the same commit continues the attempt; no other commit may be appended before the outcome is known.
+    /// with the same commit continues the attempt. No other commit may be appended before the outcome is known.
     fn append(&self, commit: &Arc<Commit>) -> Appended;
 
     /// Blocks until it is this store's turn to append. Returns false if a commit after `number` has arrived first.
@@ -29,18 +29,17 @@ pub(super) trait CommitLog: Send + Sync {
     /// Returns up to `limit` consecutive commits after `number` that have arrived. Doesn't block.
     fn arrived(&self, number: u64, limit: usize) -> Vec<Pairs>;
 
-    /// Returns the number of the last commit that anyone may have been told about, once all commits up to it have
-    /// arrived.
+    /// Returns the number of the last commit in the log, once all commits up to it have arrived.
     fn end(&self) -> Result<u64, Away>;
 
-    /// True if other stores wait for this one to pass its turn on.
+    /// True if it is the turn of this store, and others wait for theirs.
     fn is_asked(&self) -> bool;
 
     /// Calls `wake` when a commit arrives, and when another store waits for its turn.
     fn subscribe(&self, wake: Wake);
 }
 
-/// Wakes a store that follows a log.
+/// Wakes a store.
 pub(super) type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// A commit on its way into a log.
@@ -48,10 +47,10 @@ pub(super) type Wake = Box<dyn Fn() + Send + Sync>;
 #[cfg_attr(not(test), expect(dead_code, reason = "only tests have a log that stores share"))]
 pub(super) struct Commit {
     pub number: u64,
-    /// Tells the commit from those that other stores, or other starts of this one, append under the same number.
+    /// Distinguishes the commit from others with the same number: of other stores, or of other starts of this store.
     pub id: CommitId,
     pub pairs: Pairs,
-    /// True if the store keeps its turn, since it has more to write.
+    /// True if the store has more to write, and keeps its turn.
     pub has_more: bool,
 }
 
@@ -70,11 +69,11 @@ pub(super) struct CommitId {
 pub(super) enum Appended {
     /// The log has the commit.
     Done,
-    /// The number went to another commit, which has arrived.
+    /// Another commit got the number, and has arrived.
     Taken,
     /// There is no answer yet.
     Unknown,
-    /// The log doesn't continue at this store's last commit, or is another one.
+    /// The log doesn't continue at the last commit of this store, or was replaced by another log.
     Lost,
 }
 
@@ -82,7 +81,7 @@ pub(super) enum Appended {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Away;
 
-/// The log that a store shares with others, as an option of the store.
+/// A shared log, as an option of a store.
 #[derive(Clone)]
 pub(super) struct SharedLog(pub Arc<dyn CommitLog>);
 

@@ -1,4 +1,4 @@
-//! Three stores over a log that is slow, loses requests and answers, and carries requests out late or twice.
+//! Three stores with a faulty log (see `memory`).
 
 use std::{
     env, io,
@@ -31,11 +31,11 @@ const CLIENTS: usize = 6;
 /// Number of Things that the clients write.
 const THINGS: u64 = 40;
 
-/// Number of writes of a history, unless [`WRITES_VARIABLE`] says another one.
+/// Number of writes of a history, unless [`WRITES_VARIABLE`] is set.
 const WRITES: u64 = 3_000;
 const WRITES_VARIABLE: &str = "AGENTDEX_TEST_WRITES";
 
-/// Everything goes wrong now and then.
+/// All faults, now and then.
 const FAULTS: Faults = Faults {
     request_lost: 60,
     answer_lost: 60,
@@ -70,14 +70,14 @@ impl Cluster {
     }
 
     /// Waits until all stores have installed all commits.
-    fn settle(&self) {
+    fn converge(&self) {
         let started = Instant::now();
         let numbers = || self.stores.iter().map(|store| store.handle.committer.number()).collect::<Vec<_>>();
-        let is_settled = || numbers().iter().all(|number| *number == self.memory.end());
-        while !is_settled() || {
+        let has_converged = || numbers().iter().all(|number| *number == self.memory.end());
+        while !has_converged() || {
             // What is late.
             thread::sleep(Duration::from_millis(150));
-            !is_settled()
+            !has_converged()
         } {
             assert!(started.elapsed() < Duration::from_secs(120), "{:?} of {}", numbers(), self.memory.end());
             thread::sleep(Duration::from_millis(10));
@@ -140,7 +140,7 @@ impl Client<'_> {
         self.start.elapsed().as_nanos() as u64
     }
 
-    /// Reads a Thing, and writes it in dependence on what was read.
+    /// Reads a Thing, and then writes it, mostly if it is still in the same state.
     fn call(&mut self, call: u64) -> (Read, Call) {
         let id = format!("urn:call:{}", self.below(THINGS));
         let found = self.store.find(&id).unwrap().map(|record| record.seq);
@@ -202,7 +202,7 @@ fn put(id: &str, call: u64) -> Operation {
     Operation::Put { text, capabilities, expiry, patch: None, original: None, created: None, declares }
 }
 
-/// Lets clients write at all stores at once, and others do everything else that writes. Returns what the clients saw.
+/// Lets clients write at all stores at the same time, beside all other kinds of writes. Returns their history.
 fn run(cluster: &Cluster, seed: u64, writes: u64) -> History {
     let (history, calls, start) = (Mutex::default(), AtomicU64::new(0), Instant::now());
     thread::scope(|scope| {
@@ -222,7 +222,7 @@ fn run(cluster: &Cluster, seed: u64, writes: u64) -> History {
             });
         }
     });
-    cluster.settle();
+    cluster.converge();
     let mut history: History = history.into_inner().unwrap();
     history.logs = cluster.stores.iter().map(log).collect();
     history
@@ -280,12 +280,12 @@ fn a_refusal_by_a_store_that_lags_behind_is_noticed() {
         };
         // It is created, which the other store knows, and removed, which that doesn't know yet.
         let mut calls = vec![client(0).write(1, "urn:a", Precondition::Absent, false)];
-        cluster.settle();
+        cluster.converge();
         cluster.memory.is_held.store(true, Ordering::Release);
         calls.push(client(0).write(2, "urn:a", Precondition::Present, true));
         calls.push(client(1).write(3, "urn:a", Precondition::Absent, false));
         cluster.memory.is_held.store(false, Ordering::Release);
-        cluster.settle();
+        cluster.converge();
         let logs = cluster.stores.iter().map(log).collect();
         cluster.close();
         History { calls, reads: Vec::new(), logs }
@@ -298,7 +298,7 @@ fn a_refusal_by_a_store_that_lags_behind_is_noticed() {
 fn a_store_with_one_byte_more_is_noticed() {
     let cluster = Cluster::new(1, Faults::default());
     write(&cluster.stores[0], Precondition::Absent).unwrap();
-    cluster.settle();
+    cluster.converge();
     assert_eq!(cluster.difference(), None);
     cluster.stores[1].view.tree.db().unwrap().insert(b"e/urn:a", &[0]).unwrap();
     assert!(cluster.difference().is_some());
@@ -359,7 +359,7 @@ fn a_write_without_an_answer_is_found_in_the_log_later() {
     let store = &cluster.stores[0];
     let unknown = write(store, Precondition::Absent);
     assert!(matches!(unknown, Err(Error::OutcomeUnknown)), "{unknown:?}");
-    cluster.settle();
+    cluster.converge();
     assert!(cluster.stores.iter().all(|store| store.find("urn:a").unwrap().is_some()));
     assert_eq!(cluster.memory.end(), 2);
     cluster.close();
@@ -382,7 +382,7 @@ fn more_than_fits_into_a_commit_takes_several_or_is_refused() {
     let outcomes = tickets.map(Ticket::wait);
     assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
     assert!(matches!(outcomes[1], Err(Error::LimitExceeded { .. })), "{:?}", outcomes[1]);
-    cluster.settle();
+    cluster.converge();
     assert_eq!(cluster.stores[2].len(), 2);
     cluster.close();
 }

@@ -1,36 +1,36 @@
-//! `Turn`: whose turn it is to append to a log. It saves stores from deciding in vain; what the log contains doesn't
-//! depend on it.
+//! `Turn`: turns of the stores with a shared log. Without them, stores would often decide in vain. The content of the log
+//! doesn't depend on them.
 //!
-//! A commit names the store whose turn it is afterwards. A store keeps its turn while it has more to write, but for at
-//! most [`KEPT_FOR`] if others wait. A store whose turn it isn't waits for a while after the last commit, and then
-//! appends anyway, since the other store may be gone.
+//! A commit names the store with the next turn. A store keeps its turn while it has more to write, but for at most
+//! [`KEPT_FOR`] if others wait. Out of turn, a store waits for a while after the last commit, and then appends anyway,
+//! since the other store may be gone.
 
 use std::{
     collections::BTreeSet,
     time::{Duration, Instant},
 };
 
-/// Time after which a store with more to write passes its turn on to a store that waits.
+/// Maximum duration of a turn while others wait.
 const KEPT_FOR: Duration = Duration::from_millis(25);
 
-/// Silence after a commit of the store whose turn it was and stayed, before others append.
+/// Pause of the other stores after a commit, if the store keeps its turn.
 const SILENCE: Duration = Duration::from_millis(15);
 
-/// Silence after a commit that passed the turn on, before others append.
+/// Pause of the other stores after a commit, if it passes the turn on.
 const SILENCE_AFTER_PASSING: Duration = Duration::from_millis(100);
 
-/// Id of a store among those that share a log.
+/// Id of a store.
 pub(super) type Node = u128;
 
-/// Whose turn it is, as known to a store.
+/// The turn, as known to a store.
 #[derive(Debug)]
 pub(super) struct Turn {
     own: Node,
-    /// Store whose turn it is, or `None` if anyone may append.
+    /// Store with the turn, or `None` if any store may append.
     holder: Option<Node>,
-    /// Time of the last commit, and whether it passed the turn on.
+    /// Time of the last commit, and true if it passed the turn on.
     last: Option<(Instant, bool)>,
-    /// Time since which it has been this store's turn.
+    /// Start of this store's turn.
     since: Option<Instant>,
 }
 
@@ -39,14 +39,14 @@ impl Turn {
         Turn { own, holder: None, last: None, since: None }
     }
 
-    /// Notes a commit of a store, which names whose turn it is afterwards.
+    /// Records a commit, which names the store with the next turn.
     pub fn note(&mut self, by: Node, holder: Option<Node>, now: Instant) {
         self.last = Some((now, holder != Some(by)));
         self.holder = holder;
         self.since = if holder == Some(self.own) { self.since.or(Some(now)) } else { None };
     }
 
-    /// Returns how much longer this store has to wait before it may append.
+    /// Returns the remaining time before this store may append.
     pub fn wait(&self, now: Instant) -> Option<Duration> {
         let is_others = self.holder.is_some_and(|holder| holder != self.own);
         let (last, is_passed) = self.last.filter(|_| is_others)?;
@@ -54,7 +54,7 @@ impl Turn {
         silence.checked_sub(now.saturating_duration_since(last)).filter(|left| !left.is_zero())
     }
 
-    /// Returns whose turn it is after a commit of this store, while others wait.
+    /// Returns the store with the next turn, to be named by a commit of this store.
     pub fn next(&self, has_more: bool, waiting: &BTreeSet<Node>, now: Instant) -> Option<Node> {
         let is_due = self.since.is_some_and(|since| now.saturating_duration_since(since) >= KEPT_FOR);
         let after = waiting.range(self.own.saturating_add(1)..).chain(waiting.iter());
@@ -62,7 +62,7 @@ impl Turn {
         if has_more && !(is_due && next.is_some()) { Some(self.own) } else { next }
     }
 
-    /// True if it is this store's turn.
+    /// True during this store's turn.
     pub fn is_own(&self) -> bool {
         self.holder == Some(self.own)
     }

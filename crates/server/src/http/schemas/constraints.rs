@@ -145,7 +145,7 @@ fn list(items: RefOr<Schema>) -> RefOr<Schema> {
     ArrayBuilder::new().items(items).into()
 }
 
-/// Names between commas, in each of several values. A name may be missing: `fields=` is what a form sends for none.
+/// Lists of names separated by commas. Empty names are allowed, since a form without a selection sends `fields=`.
 fn names_with_commas(names: &[&str]) -> RefOr<Schema> {
     let names = names.join("|");
     list(matching(&format!("^({names})?(,({names})?)*$")))
