@@ -323,6 +323,41 @@ fn security_scheme_without_a_type_is_read_by_its_members() {
 }
 
 #[test]
+fn what_a_private_member_says_of_credentials_decides() {
+    for nothing in [
+        json!({"authentication": {"required": false}}),
+        json!({"authentication": {"required": false, "schemes": ["bearer"]}}),
+        json!({"authentication": {"schemes": ["none"]}}),
+        json!({"authentication": {"type": "none"}}),
+        json!({"authentication": "none"}),
+        json!({"authentication": null}),
+        json!({"authentication": {"schemes": []}}),
+        json!({"auth": {"type": "public"}}),
+        json!({"requiresAuth": false}),
+        json!({"authentication": {"required": false}, "securitySchemes": {"k": {"type": "http", "scheme": "bearer"}}}),
+    ] {
+        for document in [old(nothing.clone()), new(nothing)] {
+            let (thing, warnings) = thing_with(&card(&document), &Options::default());
+            assert_eq!(thing["securityDefinitions"][thing["security"].as_str().unwrap()]["scheme"], "nosec", "{thing}");
+            assert!(!found(&warnings).iter().any(|(rule, _)| *rule == "security-open"), "{document}: {warnings:?}");
+            assert!(!rendition(&document, Generation::V1).1.iter().any(|(rule, _)| rule == "security-open"));
+        }
+    }
+    for (asked, pointer) in [
+        (json!({"authentication": {"schemes": ["Bearer"]}}), "/authentication"),
+        (json!({"authentication": {"required": true}}), "/authentication"),
+        (json!({"auth": {"type": "bearer"}}), "/auth"),
+        (json!({"requiresAuth": true}), "/requiresAuth"),
+    ] {
+        for document in [old(asked.clone()), new(asked)] {
+            let (thing, warnings) = thing_with(&card(&document), &Options::default());
+            assert_eq!(thing["securityDefinitions"][thing["security"].as_str().unwrap()]["scheme"], "auto", "{thing}");
+            assert!(found(&warnings).contains(&("security-open", pointer)), "{document}: {warnings:?}");
+        }
+    }
+}
+
+#[test]
 fn a_thousand_skills_are_kept() {
     let skill = |n: usize| json!({"id": format!("s{n}"), "name": format!("Skill {n}"), "description": "d", "tags": []});
     let kept = |count: usize| {

@@ -13,7 +13,7 @@ use super::{
     requirements::{self, Alternative},
     schemes::Scheme,
 };
-use crate::{shape::Findings, td::internal::Path};
+use crate::{mcp_server::authentication_requirement, shape::Findings, td::internal::Path};
 
 type Object = Map<String, Value>;
 
@@ -28,13 +28,15 @@ pub(super) fn write(card: &mut Object, target: Generation, findings: &mut Findin
     }
     let root = Path::ROOT;
     rendering.requirements(card, &root);
-    if target == Generation::V1 && card.contains_key("authentication") && !card.contains_key("securityRequirements") {
+    if target == Generation::V1
+        && let Some((member, true)) = authentication_requirement(card)
+        && !card.contains_key("securityRequirements")
+    {
         let message = || {
-            "authentication is declared as before version 0.2, by name only; clients of version 1.0 \
-            don't understand it"
+            "A2A doesn't define this member since version 0.2, so clients of version 1.0 don't know what they need"
                 .into()
         };
-        rendering.findings.add(&root.member("authentication"), "security-open", message);
+        rendering.findings.add(&root.member(member), "security-open", message);
     }
     let Some(Value::Array(skills)) = card.get_mut("skills") else { return };
     let list = root.member("skills");

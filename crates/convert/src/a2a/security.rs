@@ -13,7 +13,7 @@ use super::{
     definition::{Defined, define},
     requirements::{self, Alternative, Requirements},
 };
-use crate::{shape::Findings, td::internal::Path};
+use crate::{mcp_server::authentication_requirement, shape::Findings, td::internal::Path};
 
 type Object = Map<String, Value>;
 
@@ -76,7 +76,7 @@ impl<'f> Definitions<'f> {
     }
 
     /// Returns the security of the Thing itself, made of the card's requirements: `nosec` if the card declares nothing,
-    /// `auto` if it doesn't tell what it requires.
+    /// or says that callers need no credentials, and `auto` if it doesn't tell what it requires.
     pub(super) fn of_card(&mut self, card: &Card) -> Security {
         let path = Path::ROOT.member(requirements::member(card.generation()));
         let Requirements { alternatives, unread, .. } = requirements::of(card.members());
@@ -87,17 +87,23 @@ impl<'f> Definitions<'f> {
         if unread > 0 {
             return self.open();
         }
-        let (rule, place, message) = if !self.definitions.is_empty() {
-            ("security-open", "securitySchemes", "security schemes are declared, but not required")
-        } else if card.members().contains_key("authentication") {
-            ("security-open", "authentication", "security schemes are declared as before version 0.2, by name only")
-        } else {
-            return Security { names: self.named("nosec_sc", json!({"scheme": "nosec"})).into(), scopes: Vec::new() };
+        // Cards before version 0.2, and private ones, have it in a member of its own.
+        let declared = authentication_requirement(card.members());
+        let (place, message) = match declared {
+            Some((_, false)) => return self.nothing(),
+            _ if !self.definitions.is_empty() => ("securitySchemes", "security schemes are declared, but not required"),
+            Some((member, true)) => (member, "A2A doesn't define this member, so what callers need isn't known"),
+            None => return self.nothing(),
         };
-        self.findings.add(&Path::ROOT.member(place), rule, || {
+        self.findings.add(&Path::ROOT.member(place), "security-open", || {
             format!("{message}; the Thing Description uses the scheme `auto`")
         });
         self.open()
+    }
+
+    /// Returns the security of an agent that asks for nothing: `nosec`.
+    fn nothing(&mut self) -> Security {
+        Security { names: self.named("nosec_sc", json!({"scheme": "nosec"})).into(), scopes: Vec::new() }
     }
 
     /// Returns the security of an agent whose requirements are unknown: `auto`.

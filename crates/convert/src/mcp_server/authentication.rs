@@ -70,6 +70,19 @@ pub(super) fn is_member(name: &str) -> bool {
     MEMBERS.contains(&name)
 }
 
+/// True for the names of members about authentication.
+pub(super) fn is_read(name: &str) -> bool {
+    is_member(name) || [SCHEMES, REQUIRED].contains(&name)
+}
+
+/// Returns the member about the authentication of callers, and whether they need credentials.
+pub(crate) fn requirement(owner: &Object) -> Option<(&'static str, bool)> {
+    let (name, asked) = member(owner).filter(|(_, asked)| !asked.is_null())?;
+    let read = Authentication::of(asked);
+    let asks_for_nothing = read.headers.is_empty() && !read.is_unclear;
+    Some((name, read.is_required && !asks_for_nothing))
+}
+
 /// What the description leaves out of what a server or an endpoint asks for, if anything, and the member that says it.
 pub(super) fn gap_of(owner: &Object) -> Option<(&'static str, &'static str)> {
     let name = member(owner).map_or(SCHEMES, |(name, _)| name);

@@ -20,6 +20,7 @@
 mod authentication;
 mod card_shapes;
 mod client_configuration;
+mod connection_options;
 mod envelope;
 mod export;
 mod format;
@@ -38,7 +39,7 @@ mod terms;
 mod thing;
 mod tool;
 
-pub(super) use self::format::FORMAT;
+pub(super) use self::{authentication::requirement as authentication_requirement, format::FORMAT};
 pub use self::{
     client_configuration::{
         Configuration, ConfigurationOptions, McpClient, RegistryAddress, Variable, is_configured_name,
