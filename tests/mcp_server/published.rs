@@ -316,6 +316,73 @@ fn server_of_a_client_configuration_is_read() {
 }
 
 #[test]
+fn options_of_a_connection_that_calls_do_not_use_are_warned_of() {
+    let unused = |document: Value| -> Vec<String> {
+        let (_, warnings) = imported(&document, None);
+        let unused = warnings.into_iter().filter(|warning| warning.rule == "option-unused");
+        unused.map(|warning| warning.pointer).collect()
+    };
+    for (name, value) in [
+        ("verify", json!(false)),
+        ("verifySsl", json!(false)),
+        ("ssl_verify", json!(true)),
+        ("insecureSkipVerify", json!(true)),
+        ("rejectUnauthorized", json!(false)),
+        ("timeout", json!(30)),
+        ("tool_timeout_sec", json!(5)),
+        ("sse_read_timeout", json!(300)),
+        ("proxy", json!("http://p.example")),
+        ("caCert", json!("/etc/ca.pem")),
+        ("excludeTools", json!(["drop"])),
+        ("headersHelper", json!("./token.sh")),
+    ] {
+        for server in [json!({"url": MCP}), json!({"command": "npx", "args": ["a"]})] {
+            let mut server = server;
+            server[name] = value.clone();
+            assert_eq!(unused(json!({"mcpServers": {"k": server}})), [format!("/mcpServers/k/{name}")], "{server}");
+            server["name"] = "k".into();
+            assert_eq!(unused(json!({"servers": [server]})), [format!("/servers/0/{name}")], "{server}");
+        }
+    }
+    for used in [
+        json!({"type": "http", "url": MCP, "headers": {"X-A": "b"}, "auth": {"type": "bearer"}, "timeout": null}),
+        json!({"command": "npx", "args": ["a"], "env": {"A": "b"}, "disabled": false, "autoApprove": [], "tools": ["*"]}),
+    ] {
+        assert_eq!(unused(json!({"mcpServers": {"k": used}})), [""; 0], "{used}");
+    }
+    let remote = json!({"type": "streamable-http", "url": MCP, "timeout": 5});
+    let server = json!({"name": "com.example/k", "description": "d", "version": "1.0.0", "remotes": [remote]});
+    assert_eq!(unused(server), ["/remotes/0/timeout"]);
+    let card = json!({"name": "keeper", "transport": {"type": "http", "url": MCP, "verify": false}, "tools": ["open"]});
+    assert_eq!(unused(card), ["/transport/verify"]);
+    let card = json!({"name": "keeper", "url": MCP, "requestTimeout": 5, "tools": ["open"]});
+    assert_eq!(unused(card), ["/requestTimeout"]);
+}
+
+#[test]
+fn every_tool_that_a_client_allows_is_no_tool() {
+    let (thing, _) = imported(&json!({"mcpServers": {"keeper": {"url": MCP, "tools": ["*"]}}}), None);
+    assert_eq!(summary(&thing).1, ["keeper"]);
+}
+
+#[test]
+fn configuration_without_a_server_says_so() {
+    for (document, reason) in [
+        (json!({"mcpServers": {}}), "it has no servers: `mcpServers` is empty"),
+        (json!({"mcpServers": []}), "it has no servers: `mcpServers` is empty"),
+        (json!({"mcpServers": null}), "it has no servers: `mcpServers` is empty"),
+        (json!({"servers": {}, "inputs": []}), "it has no servers: `servers` is empty"),
+        (json!({"servers": []}), "it has no servers: `servers` is empty"),
+        (json!({"mcpServers": {"a": {"url": MCP}, "b": {}}}), "the server \"b\" in `mcpServers` has neither"),
+        (json!({"servers": [{"name": "a", "url": MCP}, {"url": MCP}]}), "entry 1 of `servers` has no `name`"),
+    ] {
+        let refused = refusal(&document);
+        assert!(refused.contains(reason), "{document}: {refused}");
+        assert!(!refused.contains("`name` is missing"), "{document}: {refused}");
+    }
+}
+
+#[test]
 fn headers_and_variables_of_a_configuration_are_templates_constants_or_secrets() {
     let remote = |headers: Value| {
         let configuration = json!({"mcpServers": {"keeper": {"type": "http", "url": MCP, "headers": headers}}});
@@ -377,7 +444,9 @@ fn transport_and_access_of_a_configuration_are_read_in_every_spelling() {
         assert!(!thing.to_string().contains("abc123"), "{thing}");
     }
     let (_, warnings) = imported(&json!({"mcpServers": {"keeper": {"url": MCP, "disabled": true}}}), None);
-    assert!(rules(&warnings).contains(&("disabled-server", "/mcpServers")), "{warnings:?}");
+    assert!(rules(&warnings).contains(&("disabled-server", "/mcpServers/keeper")), "{warnings:?}");
+    let (_, warnings) = imported(&json!({"mcpServers": {"keeper": {"url": MCP, "enabled": false}}}), None);
+    assert!(rules(&warnings).contains(&("disabled-server", "/mcpServers/keeper")), "{warnings:?}");
 }
 
 #[test]

@@ -451,6 +451,22 @@ fn tool_in_a_program_is_a_capability_with_its_command() {
 }
 
 #[test]
+fn certificates_that_need_not_be_verified_are_warned_of() {
+    for (verify, expected) in [(true, 0), (false, 1)] {
+        let agent = json!({
+            "component_type": "A2AAgent", "agentspec_version": "26.1.0", "id": "a", "name": "a", "description": "d",
+            "inputs": [], "outputs": [], "agent_url": "https://a.example",
+            "connection_config": {"component_type": "A2AConnectionConfig", "id": "c", "name": "c", "verify": verify},
+        });
+        let configuration = Configuration::parse(agent.to_string().as_bytes(), Syntax::Json, &[]).unwrap();
+        let warnings = configuration.to_things(&options()).unwrap().warnings;
+        let unused = warnings.iter().filter(|warning| warning.rule == "option-unused");
+        let unused: Vec<&str> = unused.map(|warning| warning.pointer.as_str()).collect();
+        assert_eq!(unused, vec!["/connection_config/verify"; expected], "{warnings:?}");
+    }
+}
+
+#[test]
 fn transports_headers_and_times_are_kept_in_both_directions() {
     for (component, transport) in [
         ("SSETransport", "sse"),

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     authentication::{self, Authentication, MOST_BYTES},
+    connection_options::warn_of_options,
     headers::{HEADERS, REQUESTS, header_list, take_headers},
     input::text,
 };
@@ -24,7 +25,7 @@ const MOST_ENDPOINTS: usize = 100;
 const DEEPEST_ENDPOINT: usize = 3;
 
 /// Other names of members whose value is a text.
-const SPELLINGS: [(&str, &[&str]); 5] = [
+pub(super) const SPELLINGS: [(&str, &[&str]); 5] = [
     ("name", &["server_name", "serverName"]),
     ("title", &["displayName", "display_name"]),
     ("version", &["server_version", "serverVersion"]),
@@ -42,7 +43,7 @@ const URL: [&str; 5] = ["url", "endpoint", "uri", "href", "baseUrl"];
 pub(super) const TYPE: [&str; 6] = ["type", "transport", "transportType", "transport_type", "protocol", "kind"];
 
 /// Members of a card that name its transports, and those that may.
-const DECLARED: [&str; 6] =
+pub(super) const DECLARED: [&str; 6] =
     ["transport", "transports", "transportType", "transport_type", "supportedTransports", "supported_transports"];
 const KINDS: [&str; 3] = ["type", "protocol", "kind"];
 
@@ -85,6 +86,7 @@ fn listed<'o>(members: &'o mut Object, name: &str) -> impl Iterator<Item = (usiz
 }
 
 fn respell_transport(remote: &mut Object, path: &Path<'_>, findings: &mut Findings) {
+    warn_of_options(remote, path, findings);
     if !remote.contains_key("type")
         && let Some(name) = TYPE.into_iter().find(|name| text(remote, name).is_some())
     {
@@ -379,8 +381,8 @@ fn tool_list(tools: Value, has_groups: bool) -> Vec<Value> {
         Value::Array(list) => {
             let tool = |tool: Value| match tool {
                 Value::Object(_) => Some(tool),
-                // SEP-1649: they are asked for.
-                Value::String(name) if name != "dynamic" => Some(json!({"name": name})),
+                // SEP-1649: the server lists them. In a configuration, `*` allows all tools.
+                Value::String(name) if name != "dynamic" && name != "*" => Some(json!({"name": name})),
                 _ => None,
             };
             list.into_iter().filter_map(tool).collect()
@@ -457,6 +459,7 @@ impl EndpointSearch<'_> {
         let is_remote = inherited.transport != Some("stdio");
         let urls = || URL.iter().filter(|_| is_remote).filter_map(|name| Some((*name, text(members, name)?)));
         if let Some((_, url)) = urls().find(|(_, url)| is_address(url)) {
+            warn_of_options(members, path, self.findings);
             let headers = take_headers(&mut members.clone());
             let headers = (!headers.is_empty()).then(|| headers.into());
             return self.push(url, inherited, headers);

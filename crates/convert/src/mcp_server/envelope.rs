@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{
     REGISTRY_METADATA, authentication,
     card_shapes::{ENDPOINTS, TYPE},
+    connection_options::warn_of_unused,
     headers::{HEADERS, REQUESTS, header_list, take_headers},
     input::text,
     reference,
@@ -102,13 +103,15 @@ pub(super) fn open(document: &mut Object, findings: &mut Findings) -> Result<boo
             [Value::Object(one)] if is_of_registry(one) => ("a list of servers with one entry", one.clone()),
             [Value::Object(one)] => {
                 let name = text(one, "name").unwrap_or_default();
-                ("the configuration of a client", configured(member, name, one, findings))
+                let path = Path::ROOT.member(member);
+                ("the configuration of a client", configured(&path.index(0), name, one, findings))
             }
             several => return Err(several_of_list(member, several)),
         },
         Envelope::Configuration(member, servers) => match servers.iter().next() {
             Some((name, Value::Object(server))) if servers.len() == 1 => {
-                ("the configuration of a client", configured(member, name, server, findings))
+                let path = Path::ROOT.member(member);
+                ("the configuration of a client", configured(&path.member(name), name, server, findings))
             }
             _ => return Err(several_of_configuration(member, servers)),
         },
@@ -116,6 +119,26 @@ pub(super) fn open(document: &mut Object, findings: &mut Findings) -> Result<boo
     findings.add(&Path::ROOT, "enclosed-server", || format!("{kind}; the server in it is read"));
     *document = server;
     Ok(true)
+}
+
+/// Explains why no server is found in a client configuration or in a list of servers; `None` if the document is neither.
+pub(super) fn missing_server(document: &Object) -> Option<String> {
+    let is_reached = |server: &Value| server.as_object().is_some_and(|server| has_any(server, &CONNECTION));
+    let (member, servers) = SERVERS.into_iter().find_map(|name| Some((name, document.get(name)?)))?;
+    match servers {
+        Value::Object(servers) if !servers.is_empty() => {
+            let (name, _) = servers.iter().find(|(_, server)| !is_reached(server))?;
+            Some(format!("the server {name:?} in `{member}` has neither `url` nor `command`"))
+        }
+        Value::Array(servers) if !servers.is_empty() => {
+            let index = servers.iter().position(|server| !is_listed(server))?;
+            Some(format!(
+                "entry {index} of `{member}` has no `name`, or nothing by which the server is reached, such as `url` or `command`"
+            ))
+        }
+        Value::Object(_) | Value::Array(_) | Value::Null => Some(format!("it has no servers: `{member}` is empty")),
+        _ => None,
+    }
 }
 
 fn several_of_list(member: &str, servers: &[Value]) -> String {
@@ -143,11 +166,11 @@ fn several_of_configuration(member: &str, servers: &Object) -> String {
     )
 }
 
-/// A server that a client is configured with in a member, as `server.json` describes it.
-fn configured(member: &'static str, name: &str, server: &Object, findings: &mut Findings) -> Object {
-    if server.get("disabled") == Some(&Value::Bool(true)) {
-        let message = || "the client has disabled this server".into();
-        findings.add(&Path::ROOT.member(member), "disabled-server", message);
+/// A server that a client is configured with, as `server.json` describes it.
+fn configured(path: &Path<'_>, name: &str, server: &Object, findings: &mut Findings) -> Object {
+    let is = |member: &str, value: bool| server.get(member) == Some(&Value::Bool(value));
+    if is("disabled", true) || is("enabled", false) {
+        findings.add(path, "disabled-server", || "the client has disabled this server".into());
     }
     let mut described = server.clone();
     let url = ["url", "serverUrl", "httpUrl"].into_iter().find_map(|name| text(server, name));
@@ -178,6 +201,7 @@ fn configured(member: &'static str, name: &str, server: &Object, findings: &mut 
             described.remove(member);
         }
     }
+    warn_of_unused(&described, path, findings);
     described
 }
 

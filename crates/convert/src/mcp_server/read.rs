@@ -6,6 +6,7 @@ use serde_json::{Map, Value, map::Entry, value::RawValue};
 use super::{
     DocumentKind, REGISTRY_METADATA,
     card_shapes::{CardReader, respell_transports},
+    connection_options::warn_of_options,
     envelope,
     input::{self, objects},
     redaction::ServerMarks,
@@ -84,6 +85,9 @@ impl Server {
         read_older_members(&mut members, &mut findings);
         shape::respell(&mut members, SERVER, &Path::ROOT, &mut findings);
         refuse_others(&members)?;
+        if !is_enclosed {
+            warn_of_options(&members, &Path::ROOT, &mut findings);
+        }
         respell_transports(&mut members, &mut findings);
         let is_reshaped = CardReader::new(&mut members, base, &mut findings).read() || is_enclosed;
         refuse_nameless(&members)?;
@@ -178,6 +182,9 @@ fn refuse_others(members: &Object) -> Result<()> {
 fn refuse_nameless(members: &Object) -> Result<()> {
     if members.get("name").is_some_and(|name| name.as_str().is_some_and(|name| !name.is_empty())) {
         return Ok(());
+    }
+    if let Some(reason) = envelope::missing_server(members) {
+        return Err(invalid("not-an-mcp-server", &reason));
     }
     let look = look_of(members).filter(|look| look.format != Some(Format::McpServer));
     let looks = look.map(|look| format!("; it looks like {}", look.words(members))).unwrap_or_default();

@@ -175,8 +175,14 @@ impl<'d> Mapper<'_, 'd> {
     }
 
     /// Reports what can't be sent as the configuration says: headers and parameters that are neither texts nor numbers, and a
-    /// URL whose host is made of inputs.
+    /// URL whose host is made of inputs. Also reports certificates that need not be verified.
     pub(super) fn warn_of_request(&self, key: Key, target: Option<&Target>, findings: &mut Findings) {
+        if let Some(connection) = self.connection(key)
+            && self.field(connection, "verify") == Some(&Value::Bool(false))
+        {
+            let spot = || self.graph.at(connection).member("verify");
+            findings.warning(spot, "option-unused", || "not used: certificates are always verified in calls");
+        }
         let Some(Target::Own(endpoint)) = target.filter(|_| self.call(key) == Call::Request) else { return };
         for (name, _) in self.all_headers(key).filter(|(_, value)| text_of(value).is_none() && !value.is_null()) {
             let spot = || self.graph.at(key).member("headers").member(name);
