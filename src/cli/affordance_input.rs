@@ -8,6 +8,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::{misuse::misuse, output::visible};
+use agentdex::convert::rounded_integers;
 use agentdex_consumer::{Affordance, Agent, Error, Settings};
 
 #[derive(Debug, Args)]
@@ -43,6 +44,9 @@ impl UriVariables {
             // An input that is in the URL and can't be one of its variables is described there as text.
             let schema = input.and_then(|input| input.get(name)).unwrap_or(schema);
             let value = if takes_text(schema) { None } else { serde_json::from_str(text).ok() };
+            if value.is_some() {
+                check_integers(&format!("--variable {name}"), text)?;
+            }
             settings = settings.variable(name, value.unwrap_or_else(|| Value::from(text)));
         }
         Ok(settings)
@@ -78,7 +82,20 @@ pub(super) fn input(text: &str) -> anyhow::Result<Value> {
         }
         text => text,
     };
-    serde_json::from_str(text).map_err(|error| {
+    let value = serde_json::from_str(text).map_err(|error| {
         misuse(format!("--input is not valid JSON: {error}; put strings in quotes, such as '\"Bonn\"'"))
-    })
+    })?;
+    check_integers("--input", text)?;
+    Ok(value)
+}
+
+/// Refuses JSON with integers that would be sent with other digits.
+pub(super) fn check_integers(name: &str, json: &str) -> anyhow::Result<()> {
+    match rounded_integers(json).first().map(String::as_str) {
+        None => Ok(()),
+        Some("") => Err(misuse(format!("{name}: the integer has more than 64 bits, and would be rounded"))),
+        Some(pointer) => {
+            Err(misuse(format!("{name}: the integer at {pointer} has more than 64 bits, and would be rounded")))
+        }
+    }
 }

@@ -13,6 +13,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::{
+    affordance_input::check_integers,
     answer_printer::{AnswerPrinter, NO_ANSWER, report_coercions},
     calling::Calling,
     document::FileDocument,
@@ -210,7 +211,7 @@ fn input(text: &str) -> anyhow::Result<Value> {
         None => text,
     };
     match serde_json::from_str(text) {
-        Ok(value) => Ok(value),
+        Ok(value) => check_integers("--input", text).map(|()| value),
         // What begins like JSON was meant to be it.
         Err(error) if text.starts_with(['{', '[', '"']) => Err(error).context("--input is not valid JSON"),
         Err(_) => Ok(text.into()),

@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    affordance_input::{UriVariables, takes_text},
+    affordance_input::{UriVariables, check_integers, takes_text},
     agent_name::{id_of, which_of},
     calling::Calling,
     output::print_json,
@@ -64,7 +64,7 @@ fn parse_value(text: &str, schema: Option<&Value>) -> anyhow::Result<Value> {
         text => text,
     };
     match serde_json::from_str(text) {
-        Ok(value) => Ok(value),
+        Ok(value) => check_integers("the value", text).map(|()| value),
         // What begins like JSON was meant to be it.
         Err(_) if schema.is_none_or(takes_text) && !text.starts_with(['{', '[', '"']) => Ok(text.into()),
         Err(error) => Err(error).context("the value is not JSON"),

@@ -40,6 +40,34 @@ fn variables_of_a_url_are_given_beside_the_input() {
     }
 }
 
+#[test]
+fn integers_that_would_be_rounded_are_not_sent() {
+    let server = Server::start(|request| Said::json(json!(request.body)));
+    let registry = TestRegistry::start();
+    let mut thing = super::thing(json!({
+        "actions": {"add": {"forms": [{"href": format!("{}/add", server.origin)}]}},
+        "properties": {"level": {"type": "integer", "forms": [{"href": format!("{}/level", server.origin)}]}},
+    }));
+    thing["id"] = "urn:example:add".into();
+    registry.put("/things/urn:example:add", thing.to_string()).expect(201);
+    let large = "123456789012345678901234";
+    for (arguments, place) in [
+        (
+            vec!["call", "urn:example:add", "add", "--input", r#"{"a": [123456789012345678901234]}"#],
+            "--input: the integer at /a/0",
+        ),
+        (vec!["call", "urn:example:add", "add", "--input", large], "--input: the integer has more"),
+        (vec!["write", "urn:example:add", "level", large], "the value: the integer has more"),
+    ] {
+        let output = agentdex(&registry, &arguments, "");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(place), "{arguments:?}: {output:?}");
+    }
+    let output =
+        agentdex(&registry, &["call", "urn:example:add", "add", "--input", r#"{"a": 18446744073709551615}"#], "");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("18446744073709551615"), "{output:?}");
+}
+
 /// A Thing with properties and events, registered as `urn:example:station`.
 fn station(registry: &TestRegistry) -> Server {
     let server = Server::start(|request| match request.line.split(['?', ' ']).nth(1).unwrap_or_default() {

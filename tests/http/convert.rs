@@ -17,6 +17,65 @@ fn card() -> Value {
 }
 
 #[test]
+fn integers_of_more_than_64_bits_are_warned_of_wherever_they_are() {
+    const LARGE: &str = "123456789012345678901234";
+    let registry = TestRegistry::start();
+    let card = r#"{"name": "A", "description": "d", "version": "1", "url": "https://a.example", "protocolVersion": "0.3.0",
+        "capabilities": {"extensions": [{"uri": "urn:x", "params": {"n": LARGE}}]}, "skills": [], "defaultInputModes": [], "defaultOutputModes": []}"#;
+    let server = r#"{"name": "com.example/a", "description": "d", "version": "1.0.0", "_meta": {"n": LARGE},
+        "remotes": [{"type": "sse", "url": "https://a.example"}]}"#;
+    let file = r#"{"id": "urn:x:f", "capabilities": [{"name": "a", "version": "1.0.0", "n": [LARGE]}]}"#;
+    let agent = r#"{"id": "urn:x:o", "name": "A", "version": "1.0.0", "instructions": "", "metadata": {"n": LARGE},
+        "provider": {"name": "x", "url": "https://x.example"}}"#;
+    let tool = r#"{"component_type": "RemoteTool", "agentspec_version": "25.4.1", "id": "t", "name": "t", "url": "https://a.example",
+        "http_method": "POST", "data": {"n": LARGE}, "query_params": {}, "headers": {}, "inputs": [], "outputs": []}"#;
+    for (format, document, pointer) in [
+        ("a2a", card, "/capabilities/extensions/0/params/n"),
+        ("mcp-server", server, "/_meta/n"),
+        ("lmos-capabilities", file, "/capabilities/0/n/0"),
+        ("aos", agent, "/metadata/n"),
+        ("agent-spec", tool, "/data/n"),
+    ] {
+        let document = document.replace("LARGE", LARGE);
+        let answer = registry
+            .call("POST", &format!("/import/{format}"))
+            .body("application/json", document)
+            .send()
+            .expect(201)
+            .json();
+        let rounded = |answer: &serde_json::Value| -> Vec<String> {
+            let warnings = answer["warnings"].as_array().cloned().unwrap_or_default();
+            let rounded = warnings.into_iter().filter(|warning| warning["rule"] == "rounded-integer");
+            rounded.map(|warning| warning["pointer"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(rounded(&answer), [pointer], "{format}: {answer}");
+        let id = answer["ids"][0].as_str().unwrap().replace('/', "%2F");
+        // The document itself keeps its digits.
+        let name = if format == "a2a" { "agent-card" } else { format };
+        let original = registry.get(&format!("/things/{id}/{name}")).expect(200);
+        assert!(original.text().contains(LARGE), "{format}: {}", original.text());
+        if format == "a2a" {
+            let other =
+                registry.call("GET", &format!("/things/{id}/{name}?version=1.0")).header("prefer", "return=effect");
+            assert_eq!(rounded(&other.send().expect(200).json()), [pointer]);
+        }
+    }
+    // So does a description; an export of it in another format doesn't.
+    let thing = r#"{"@context": ["https://www.w3.org/2022/wot/td/v1.1", {"a2a": "urn:agentdex:a2a:"}], "id": "urn:x:t", "title": "T",
+        "version": {"instance": "1"}, "securityDefinitions": {"n": {"scheme": "nosec"}}, "security": "n", "a2a:n": LARGE,
+        "actions": {"a": {"forms": [{"href": "https://a.example", "subprotocol": "a2a"}]}}}"#;
+    registry.put("/things/urn:x:t", thing.replace("LARGE", LARGE)).expect(201);
+    assert!(registry.get("/things/urn:x:t").text().contains(LARGE));
+    let made =
+        registry.call("GET", "/things/urn:x:t/agent-card").header("prefer", "return=effect").send().expect(200).json();
+    let warnings = made["warnings"].as_array().unwrap();
+    assert!(
+        warnings.iter().any(|warning| warning["rule"] == "rounded-integer" && warning["pointer"] == "/a2a:n"),
+        "{made}"
+    );
+}
+
+#[test]
 fn documents_of_every_format_are_shown_as_things() {
     let registry = TestRegistry::start();
     let lmos = include_str!("../../examples/lmos/capabilities.json");

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Conversion, ImportOptions, Parameter, Rendition, Syntax};
+use super::{Conversion, ImportOptions, Parameter, Rendition, Syntax, rounded_integers};
 use crate::{
     Result, SearchTerm,
-    td::{Report, Violation},
+    td::{self, Report, Violation},
 };
 
 type Object = Map<String, Value>;
@@ -198,7 +198,11 @@ impl Export {
     /// # Errors
     /// The errors of the parser.
     pub fn in_version(&self, original: &[u8], version: &str) -> Result<Option<Rendition>> {
-        (self.in_version)(original, version)
+        let mut rendition = (self.in_version)(original, version)?;
+        if let Some(written) = &mut rendition {
+            written.warnings.extend(rounded_integers::warnings(td::internal::text_of(original).unwrap_or_default()));
+        }
+        Ok(rendition)
     }
 
     /// Applies the edits of a Thing to the original from which it was imported, in the original's version and syntax.

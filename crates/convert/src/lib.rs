@@ -42,6 +42,7 @@ pub mod mcp_server;
 mod redacted_json;
 mod redaction;
 mod returned;
+mod rounded_integers;
 mod search_term;
 mod shape;
 #[cfg(feature = "signature")]
@@ -72,6 +73,7 @@ pub use self::{
     format::Format,
     import_options::{ImportOptions, InvalidOption, Parameter, ParameterKind},
     returned::Returned,
+    rounded_integers::rounded_integers,
     syntax::Syntax,
 };
 use agentdex_td as td;

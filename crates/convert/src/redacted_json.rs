@@ -6,11 +6,11 @@ use serde_json::Value;
 use super::{
     descriptor::repeated,
     redaction::{Marks, Node, Redacted, WrittenNumbers},
-    signs,
+    rounded_integers, signs,
 };
 use crate::{
     Result,
-    td::{Document, Violation},
+    td::{self, Document, Violation},
 };
 
 /// A JSON document without its secrets.
@@ -19,7 +19,7 @@ pub(super) struct RedactedJson {
     pub(super) bytes: Vec<u8>,
     pub(super) value: Value,
     pub(super) numbers: WrittenNumbers,
-    /// Warnings about hidden values and repeated names.
+    /// Warnings about hidden values, repeated names, and integers of more than 64 bits.
     pub(super) warnings: Vec<Violation>,
 }
 
@@ -35,7 +35,8 @@ impl RedactedJson {
         let text = redacted.text(document.text());
         let clean = text.as_ref().map(|text| Document::parse(text.as_bytes())).transpose()?;
         let (value, duplicates) = clean.unwrap_or(document).into_parts();
-        let warnings = duplicates.into_iter().map(repeated).chain(redacted.warnings()).collect();
+        let rounded = rounded_integers::warnings(text.as_deref().unwrap_or(td::internal::text_of(json)?));
+        let warnings = duplicates.into_iter().map(repeated).chain(redacted.warnings()).chain(rounded).collect();
         Ok(RedactedJson { bytes: text.map_or_else(|| json.to_vec(), String::into_bytes), value, numbers, warnings })
     }
 }

@@ -72,7 +72,7 @@ impl<'d> Reader<'d, '_> {
     }
 
     fn check_integers(&mut self, source: &'d Source, at: &At<'_, 'd>) {
-        for pointer in &source.cut_integers {
+        for pointer in &source.rounded_integers {
             let spot = || {
                 let mut spot = self.graph.spot(at);
                 spot.pointer.push_str(pointer);
