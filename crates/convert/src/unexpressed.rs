@@ -24,6 +24,7 @@ use self::{
 use crate::{
     Export, Format, ImportOptions, Input, Rendition, Result,
     agent_spec::{DESCRIPTION, REQUIRES_CONFIRMATION},
+    rounded_integers,
     td::{
         Violation,
         internal::{McpTransport, Path},
@@ -60,6 +61,8 @@ const APART: [&str; 25] = [
 ];
 /// Members whose texts may be anywhere in a document: formats have other names for them.
 const RENAMED: [&str; 6] = ["title", "titles", "description", "descriptions", "support", "lmos:metadata"];
+/// Members with texts about the Thing as a whole.
+const OF_WHOLE: [&str; 4] = ["title", "titles", "description", "descriptions"];
 /// Members of a form that its address, its protocol, and its tool imply, or that are compared by themselves.
 const OF_CALL: [&str; 15] = [
     "href",
@@ -100,6 +103,7 @@ impl Export {
     /// Thing.
     pub fn from_thing(&self, thing: &Value, version: Option<&str>) -> Result<Rendition> {
         let mut made = (self.from_thing)(thing, version)?;
+        made.warnings.extend(rounded_integers::warnings_of_value(thing));
         if let Some((format, _)) = Format::exports().find(|(_, export)| export.path == self.path) {
             made.warnings.extend(unexpressed(format, thing, &made.bytes));
         }
@@ -195,6 +199,8 @@ impl<'d> Expressed<'d> {
             }
             let counterparts = self.index.members.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
             let scope = match RENAMED.contains(&name.as_str()) {
+                // A part may have the same text.
+                true if OF_WHOLE.contains(&name.as_str()) => Scope::Whole,
                 true => Scope::Document,
                 false => Scope::of_member(name),
             };

@@ -115,6 +115,42 @@ fn every_form_and_what_it_requires_is_said() {
     assert_eq!(required("token"), [""; 0]);
 }
 
+#[test]
+fn texts_of_a_part_do_not_express_those_of_the_thing() {
+    for format in [Format::LmosCapabilities, Format::Aos, Format::A2a, Format::McpServer] {
+        let vendor = json!({"lmos:vendor": {"lmos:name": "V", "lmos:url": "https://v.example"}});
+        let form = match format {
+            Format::McpServer => json!({"href": "https://a.example/mcp", "subprotocol": "mcp", "mcp:tool": "weather"}),
+            _ => json!({"href": "https://a.example/weather"}),
+        };
+        let thing = |title: &str, description: &str| {
+            let action = json!({"title": "Forecast", "description": "Forecasts", "forms": [form]});
+            let mut thing = json!({
+                "@context": "https://www.w3.org/2022/wot/td/v1.1", "id": "urn:x:desk", "title": title, "lmos:metadata": vendor,
+                "version": {"instance": "1.0.0"}, "securityDefinitions": open(), "security": "none",
+                "actions": {"weather": action},
+            });
+            if !description.is_empty() {
+                thing["description"] = description.into();
+            }
+            thing
+        };
+        let lost = |title: &str, description: &str| {
+            let made = pointers(format, &thing(title, description));
+            let own = made.into_iter().filter(|pointer| ["/title", "/description"].contains(&pointer.as_str()));
+            own.collect::<Vec<String>>()
+        };
+        // What is lost of texts that no part has is lost of those that one has.
+        let expected = lost("Desk", "Tells");
+        for (title, description) in
+            [("weather", "Tells"), ("Forecast", "Tells"), ("Desk", "Forecasts"), ("weather", "Forecasts")]
+        {
+            assert_eq!(lost(title, description), expected, "{format:?}: {title}, {description}");
+        }
+        assert_eq!(expected.is_empty(), format != Format::LmosCapabilities, "{format:?}: {expected:?}");
+    }
+}
+
 /// A Thing with an action for each of these forms, and what the document that is made of it leaves out.
 fn exported(format: Format, thing: &Value) -> (Value, Vec<(String, String)>) {
     let made = format.export().unwrap().from_thing(thing, None).unwrap();

@@ -7,36 +7,46 @@ use serde_json::{Map, Value};
 use super::losses::Missing;
 use crate::td::internal::Path;
 
+/// Members with lists of parts. Their texts describe the parts only.
+const PARTS: [&str; 4] = ["capabilities", "skills", "tools", "additional_tools"];
 /// The most members around a text that it is found by.
 const DEEPEST: usize = 8;
 
 /// The texts of a document.
 pub(super) struct Texts<'d> {
     all: BTreeSet<&'d str>,
+    /// Texts outside of parts.
+    of_whole: BTreeSet<&'d str>,
     /// By the names of the members that they are in.
     named: HashMap<&'d str, BTreeSet<&'d str>>,
 }
 
 impl<'d> Texts<'d> {
     pub(super) fn of(document: &'d Value) -> Texts<'d> {
-        let mut texts = Texts { all: BTreeSet::new(), named: HashMap::new() };
-        texts.collect(document, &mut Vec::new());
+        let mut texts = Texts { all: BTreeSet::new(), of_whole: BTreeSet::new(), named: HashMap::new() };
+        texts.collect(document, &mut Vec::new(), false);
         texts
     }
 
-    fn collect(&mut self, value: &'d Value, names: &mut Vec<&'d str>) {
+    fn collect(&mut self, value: &'d Value, names: &mut Vec<&'d str>, is_in_part: bool) {
         match value {
             Value::String(text) => {
                 self.all.insert(text);
+                if !is_in_part {
+                    self.of_whole.insert(text);
+                }
                 for name in names.iter().rev().take(DEEPEST) {
                     self.named.entry(name).or_default().insert(text);
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| self.collect(item, names)),
+            Value::Array(items) => {
+                let is_in_part = is_in_part || names.last().is_some_and(|name| PARTS.contains(name));
+                items.iter().for_each(|item| self.collect(item, names, is_in_part));
+            }
             Value::Object(members) => {
                 for (name, member) in members {
                     names.push(name);
-                    self.collect(member, names);
+                    self.collect(member, names, is_in_part);
                     names.pop();
                 }
             }
@@ -56,6 +66,7 @@ impl<'d> Texts<'d> {
     fn has(&self, text: &str, scope: Scope<'_>) -> bool {
         match scope {
             Scope::Document => self.contains(text),
+            Scope::Whole => self.of_whole.contains(text),
             Scope::Member(name) => self.named.get(name).is_some_and(|texts| texts.contains(text)),
         }
     }
@@ -124,6 +135,8 @@ impl<'d> Texts<'d> {
 #[derive(Clone, Copy)]
 pub(super) enum Scope<'n> {
     Document,
+    /// All but the parts, such as skills and tools.
+    Whole,
     /// Members of this name.
     Member(&'n str),
 }
