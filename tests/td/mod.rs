@@ -9,3 +9,4 @@ mod mutations;
 mod reading;
 mod schemas;
 mod semantics;
+mod vocabulary;
