@@ -8,6 +8,7 @@ mod commands;
 mod credentials;
 mod endless;
 mod faults;
+mod flow_corpus;
 mod flows;
 mod guarded;
 mod http;
