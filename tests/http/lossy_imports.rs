@@ -440,10 +440,11 @@ fn edit_that_a_card_has_no_counterpart_for_names_what_it_would_drop() {
     let mut card = export(&registry, ID, "a2a").expect(200).json();
     let listed = &card["capabilities"]["extensions"][0]["params"]["actions"]["forecast"];
     assert_eq!(listed["uriVariables"]["room"]["enum"], json!(["a", "b"]));
-    card["skills"][0]["tags"] = json!(["weather"]);
+    card["skills"][0]["inputModes"] = json!(["audio/wav"]);
     let problem = import(&registry, "a2a", "", card.to_string().as_bytes()).problem(409, "lossy-import");
     let dropped = json!({"members": ["support", "uriVariables", "links to https://desk.example/license"]});
-    assert_eq!(problem["dropped"], dropped, "{problem}");
+    let edits = json!(["/skills/0/inputModes"]);
+    assert_eq!((&problem["dropped"], &problem["inexpressibleEdits"]), (&dropped, &edits), "{problem}");
     assert_eq!(state(&registry, ID), before);
     import(&registry, "a2a", "?replace=true", card.to_string().as_bytes()).expect(200);
 }

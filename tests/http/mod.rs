@@ -19,6 +19,7 @@ mod convert;
 mod corpus;
 mod credentials;
 mod declarations;
+mod edited_exports;
 mod events;
 mod flags;
 mod hidden_versions;

@@ -343,10 +343,7 @@ pub enum Error {
         served: Option<String>,
     },
     /// An import in another format would drop content of the Thing.
-    #[error(
-        "importing {id:?} from this document (format {format}) would drop {}; use another id, or confirm the loss \
-         (`replace=true`, `--replace`)", dropped(original.as_deref(), losses)
-    )]
+    #[error("{}", lossy_import(id, format, &dropped(original.as_deref(), losses), edits))]
     LossyImport {
         /// Id of the Thing.
         id: String,
@@ -356,6 +353,8 @@ pub enum Error {
         original: Option<String>,
         /// Content of the Thing that is missing from the document.
         losses: Box<Losses>,
+        /// JSON Pointers of the edits that have no counterpart in the Thing, if the document is an edited export of it.
+        edits: Vec<String>,
     },
     /// The Thing doesn't have the requested version.
     #[error("{id:?} has no version {version:?}; list its versions to find one")]
@@ -651,6 +650,22 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// Describes an import that would drop content, with the edits that can't be made instead.
+fn lossy_import(id: &str, format: &str, dropped: &str, edits: &[String]) -> String {
+    if edits.is_empty() {
+        return format!(
+            "importing {id:?} from this document (format {format}) would drop {dropped}; use another id, or confirm the \
+             loss (`replace=true`, `--replace`)"
+        );
+    }
+    format!(
+        "this document is an export of {id:?} (format {format}) with edits that can't be made in its Thing Description: {}; \
+         undo them, or edit the Thing Description itself (`agentdex edit`, PATCH); importing the document would drop \
+         {dropped}; use another id, or confirm the loss (`replace=true`, `--replace`)",
+        edits.join(", ")
+    )
 }
 
 /// Names the content that an import would drop.

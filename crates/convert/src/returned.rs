@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use crate::{
-    ConvertedThing, Export, Format, Source,
+    ConvertedThing, Export, Format, ImportOptions, Input, Source,
     agent_spec::DESCRIPTION,
-    edits::{ExportSearch, distance, spelled_like},
-    td::{Document, Identity, Strictness, admit},
+    edits::{Change, ExportSearch, ImportSearch, add_prefixes, distance, spelled_like},
+    td::{Document, Identity, Losses, Strictness, admit},
     thing_builder::described,
 };
 
@@ -17,7 +17,10 @@ pub enum Returned {
     Unchanged,
     /// The document is an export of the Thing, with edits. Contains the edited description.
     Edited(Document),
-    /// The document is unrelated, or has edits without a counterpart in the Thing.
+    /// The document is an export of the Thing, with edits that have no counterpart in the Thing. Contains their JSON
+    /// Pointers.
+    Inexpressible(Vec<String>),
+    /// The document is unrelated.
     Other,
 }
 
@@ -65,12 +68,19 @@ impl Export {
         if made == sent {
             return Returned::Unchanged;
         }
-        let search = ExportSearch::new(|thing: &Value| exported(thing, version), thing, made, &sent);
-        if !search.missing().is_empty() {
-            return Returned::Other;
+        let export = |thing: &Value| exported(thing, version);
+        let search = ExportSearch::new(export, thing, made.clone(), &sent);
+        let missing = search.missing();
+        let (best, best_exported) = search.into_best();
+        let edited = match missing.is_empty() {
+            true => Some(best),
+            false => carried(source.format, export, (best, best_exported), (&made, converted), &sent)
+                .filter(|edited| Losses::between(thing, edited).is_empty()),
+        };
+        match edited.and_then(|edited| described(edited).ok()).filter(is_valid) {
+            Some(edited) => Returned::Edited(edited),
+            None => inexpressible(&made, &sent, missing),
         }
-        let edited = described(search.into_best()).ok();
-        edited.filter(is_valid).map_or(Returned::Other, Returned::Edited)
     }
 
     /// Returns the number of values in which a document differs from the export of a Thing; 0 if they are equal.
@@ -96,6 +106,45 @@ impl Export {
 
     fn exported(&self, thing: &Value, version: Option<&str>) -> Option<Value> {
         serde_json::from_slice(&(self.from_thing)(thing, version).ok()?.bytes).ok()
+    }
+}
+
+/// Applies the edits of an export to the Thing, by importing the document. `made` is the unedited export.
+fn carried(
+    format: Format,
+    export: impl Fn(&Value) -> Option<Value> + Copy,
+    (best, exported): (Value, Value),
+    (made, converted): (&Value, &ConvertedThing),
+    sent: &Value,
+) -> Option<Value> {
+    let options = ImportOptions::of_fetched(Some(&converted.id), None);
+    let unedited = format.import()?.to_things(&Input::json(made.to_string().as_bytes()), &options).ok()?;
+    let was = unedited.things.into_iter().next()?.description.into_parts().0;
+    let is = converted.description.value();
+    let complete =
+        |description: (Value, Value)| ImportSearch::new(export, description, (&was, is), sent).into_complete();
+    complete((best.clone(), exported)).or_else(|| {
+        // A name that the export makes of the title and the URL would change with them.
+        let mut named = best;
+        let name = was.get(SERVER_NAME).filter(|_| named.get(SERVER_NAME).is_none())?;
+        named.as_object_mut()?.insert(SERVER_NAME.to_owned(), name.clone());
+        add_prefixes(&mut named, is);
+        let search = ExportSearch::new(export, &named, export(&named)?, sent);
+        complete(search.into_best())
+    })
+}
+
+/// Member of a Thing with the name of an MCP server.
+const SERVER_NAME: &str = "mcp:name";
+/// Maximum number of edits named in an error.
+const MOST_NAMED: usize = 20;
+
+/// Returns the edits without a counterpart, or `Other` if there are too many.
+fn inexpressible(made: &Value, sent: &Value, missing: Vec<Change>) -> Returned {
+    let is_other = missing.len() > MOST_NAMED || 2 * distance(made, sent) > distance(made, &Value::Null);
+    match is_other {
+        true => Returned::Other,
+        false => Returned::Inexpressible(missing.iter().map(Change::pointer).collect()),
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     import_options, own_members,
     prepare::Prepared,
     remarks::named,
-    returned::ReturnedThing,
+    returned::{Recognized, ReturnedThing},
     write::{Write, Written},
 };
 use crate::{
@@ -251,18 +251,32 @@ impl Registry {
     /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::LossyImport`] unless [`Import::replace`] permits
     /// it; [`Error::InvalidSource`] if two of the Things have the same id; otherwise those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
+        let mut inexpressible = Vec::new();
         for _ in 0..RETURN_ATTEMPTS {
             let is_conditional = import.if_exists == IfExists::Refuse || import.expected.is_some();
-            let may_be_returned = !import.replace && !is_conditional;
-            let returned = may_be_returned.then(|| self.returned(&import.conversion)).transpose()?.flatten();
-            let Some(returned) = returned else { break };
+            if import.replace || is_conditional {
+                break;
+            }
+            let returned = match self.returned(&import.conversion)? {
+                Recognized::Export(returned) => returned,
+                Recognized::Inexpressible(edits) => {
+                    inexpressible = edits;
+                    break;
+                }
+                Recognized::Other => break,
+            };
             match self.write_returned(&import, returned).await {
                 // Somebody else was faster: what is there now may be something else.
                 Err(Error::PreconditionFailed { .. }) => {}
                 outcome => return outcome,
             }
         }
-        self.import_and_reschedule(import, |_| Ok(None)).await
+        self.import_and_reschedule(import, |_| Ok(None)).await.map_err(|error| match error {
+            Error::LossyImport { id, format, original, losses, .. } => {
+                Error::LossyImport { id, format, original, losses, edits: inexpressible }
+            }
+            error => error,
+        })
     }
 
     /// Like [`Registry::import`], but imports an unchanged document as well, and keeps tracking its source. For changes of the

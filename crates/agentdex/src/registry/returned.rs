@@ -36,11 +36,27 @@ pub(super) struct ReturnedThing {
     pub warning: Option<Violation>,
 }
 
+/// Origin of a document, found by comparing it with exports.
+pub(super) enum Recognized {
+    /// An export, possibly edited.
+    Export(ReturnedThing),
+    /// An export with edits that have no counterpart in the Thing. Contains their JSON Pointers.
+    Inexpressible(Vec<String>),
+    /// Any other document.
+    Other,
+}
+
+impl From<Option<ReturnedThing>> for Recognized {
+    fn from(returned: Option<ReturnedThing>) -> Recognized {
+        returned.map_or(Recognized::Other, Recognized::Export)
+    }
+}
+
 impl Registry {
-    /// Finds the Thing that a document was exported from. `None` for any other document, and for several Things.
-    pub(super) fn returned(&self, conversion: &Conversion) -> Result<Option<ReturnedThing>> {
-        let [thing] = conversion.things.as_slice() else { return Ok(None) };
-        let Some(export) = thing.source.format.export() else { return Ok(None) };
+    /// Finds the Thing that a document was exported from. A document with several Things is no export.
+    pub(super) fn returned(&self, conversion: &Conversion) -> Result<Recognized> {
+        let [thing] = conversion.things.as_slice() else { return Ok(Recognized::Other) };
+        let Some(export) = thing.source.format.export() else { return Ok(Recognized::Other) };
         // What nobody may know of isn't compared.
         let record = self.find_record(&td::normalize_id(&thing.id)?)?;
         let names_id = ["id", "base", "publisher"].iter().any(|name| conversion.options.text(name).is_some());
@@ -50,11 +66,11 @@ impl Registry {
                  another id (`id`, `--id`)",
                 other.id
             );
-            return Ok(Some(unchanged(other, Some(Violation::new("", "options-kept", message)))));
+            return Ok(Recognized::Export(unchanged(other, Some(Violation::new("", "options-kept", message)))));
         }
-        let Some(record) = record else { return Ok(None) };
+        let Some(record) = record else { return Ok(Recognized::Other) };
         match record.format.as_deref() == Some(thing.source.format.name()) {
-            true => self.returned_in_own_format(export, conversion, thing, record),
+            true => self.returned_in_own_format(export, conversion, thing, record).map(Recognized::from),
             false => self.returned_in_another_format(export, thing, record),
         }
     }
@@ -132,11 +148,11 @@ impl Registry {
         export: &Export,
         thing: &ConvertedThing,
         record: Record,
-    ) -> Result<Option<ReturnedThing>> {
+    ) -> Result<Recognized> {
         let served = own_members::without(&record.text)?;
-        let Some(distance) = export.distance(served.value(), thing) else { return Ok(None) };
+        let Some(distance) = export.distance(served.value(), thing) else { return Ok(Recognized::Other) };
         if distance == 0 {
-            return Ok(Some(unchanged(record, None)));
+            return Ok(Recognized::Export(unchanged(record, None)));
         }
         for text in self.other_texts(&record)? {
             let other = own_members::without(&text)?;
@@ -144,21 +160,23 @@ impl Registry {
                 Some(0) => {
                     let message = "the document is an export of another version or an earlier state of the Thing, so \
                                    nothing was changed; to replace the Thing with it, use --replace";
-                    return Ok(Some(unchanged(record, Some(Violation::new("", "not-current", message)))));
+                    let warning = Violation::new("", "not-current", message);
+                    return Ok(Recognized::Export(unchanged(record, Some(warning))));
                 }
                 // Edits of what isn't served are none of what is.
-                Some(nearer) if nearer < distance => return Ok(None),
+                Some(nearer) if nearer < distance => return Ok(Recognized::Other),
                 _ => {}
             }
         }
         Ok(match export.returned(served.value(), thing) {
-            Returned::Unchanged => Some(unchanged(record, None)),
+            Returned::Unchanged => Recognized::Export(unchanged(record, None)),
             Returned::Edited(edited) => {
                 // An export has none of them.
                 let text = own_members::with_those_of(&record.text, edited.text())?;
-                Some(ReturnedThing { text, ..unchanged(record, None) })
+                Recognized::Export(ReturnedThing { text, ..unchanged(record, None) })
             }
-            Returned::Other => None,
+            Returned::Inexpressible(edits) => Recognized::Inexpressible(edits),
+            Returned::Other => Recognized::Other,
         })
     }
 

@@ -30,7 +30,7 @@ impl Applier<'_> {
             return Ok(());
         }
         let (id, format, losses) = (id.to_owned(), format.to_owned(), Box::new(losses));
-        Err(Error::LossyImport { id, format, original, losses })
+        Err(Error::LossyImport { id, format, original, losses, edits: Vec::new() })
     }
 
     /// Adds a remark about content lost by removing a version, if the record is then served from another format.

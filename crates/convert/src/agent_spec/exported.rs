@@ -128,7 +128,7 @@ fn description_of(
             || "`metadata.thingDescription` takes precedence, and has a different value; edit it, too",
         );
     }
-    Ok(described(search.into_best()).ok().filter(is_valid))
+    Ok(described(search.into_best().0).ok().filter(is_valid))
 }
 
 /// True for an edit of an address, a transport, or an access.

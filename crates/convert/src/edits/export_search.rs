@@ -36,9 +36,9 @@ impl<'s, E: Fn(&Value) -> Option<Value>> ExportSearch<'s, E> {
         changes(&self.exported, self.sent)
     }
 
-    /// The nearest description.
-    pub(crate) fn into_best(self) -> Value {
-        self.best
+    /// The nearest description, and its export.
+    pub(crate) fn into_best(self) -> (Value, Value) {
+        (self.best, self.exported)
     }
 
     /// Makes a change of the document in the description: of a value where the former one is, of a description that was missing

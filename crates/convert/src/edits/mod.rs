@@ -7,6 +7,7 @@
 
 mod change;
 mod export_search;
+mod import_search;
 mod merge;
 mod removed_texts;
 mod spelling;
@@ -21,6 +22,7 @@ use self::removed_texts::all_texts;
 pub(crate) use self::{
     change::{Change, What, changes, changes_with_moves, distance, pointer},
     export_search::ExportSearch,
+    import_search::{ImportSearch, add_prefixes},
     merge::merged,
     removed_texts::RemovedTexts,
     spelling::spelled_like,

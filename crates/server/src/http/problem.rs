@@ -280,8 +280,13 @@ impl Problem {
             Error::NoSuchAction { id, action, .. } => json!({"id": id, "action": action}),
             Error::PartOfDocument { id, documents } => json!({"id": id, "documents": documents}),
             Error::Unrelated { id, title } => json!({"id": id, "existingTitle": title}),
-            Error::LossyImport { id, format, original, losses } => {
-                json!({"id": id, "format": format, "originalFormat": original, "dropped": losses.to_members()})
+            Error::LossyImport { id, format, original, losses, edits } => {
+                let mut members =
+                    json!({"id": id, "format": format, "originalFormat": original, "dropped": losses.to_members()});
+                if !edits.is_empty() {
+                    members["inexpressibleEdits"] = json!(edits);
+                }
+                members
             }
             Error::VersionNotServed { id, served } => json!({"id": id, "served": served}),
             Error::NoSuchVersion { id, version } => json!({"id": id, "version": version}),
