@@ -30,6 +30,41 @@ fn changes(registry: &TestRegistry) -> u64 {
 }
 
 #[test]
+fn card_with_another_name_names_the_agent_at_its_url() {
+    let registry = TestRegistry::start();
+    let card = |name: &str, description: &str| {
+        json!({
+            "name": name, "description": description, "version": "1", "url": "https://a.example/a2a", "protocolVersion": "0.3.0",
+            "capabilities": {}, "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+            "skills": [{"id": "s", "name": "S", "description": "d", "tags": []}],
+        })
+    };
+    let import = |query: &str, card: &Value| {
+        let call = registry.call("POST", &format!("/import/a2a{query}"));
+        call.body("application/json", card.to_string()).send()
+    };
+    let first = import("", &card("Travel", "Books")).expect(201).json();
+    assert!(!first.to_string().contains("same-address"), "{first}");
+    let id = first["ids"][0].as_str().unwrap().to_owned();
+    crate::support::await_index(registry.registry());
+    crate::support::eventually("flags have the agent", || {
+        let answer = import("?dry_run=true", &card("Trips", "Plans")).json();
+        let warnings = answer["warnings"].as_array().cloned().unwrap_or_default();
+        let named = warnings.into_iter().find(|warning| warning["rule"] == "same-address");
+        named.is_some_and(|warning| {
+            let message = warning["message"].as_str().unwrap();
+            message.contains(&id) && message.contains("`--id`")
+        })
+    });
+    // With the id, the edit of the name is one.
+    let answer = import(&format!("?id={id}"), &card("Trips", "Plans")).expect(200).json();
+    assert_eq!(answer["updated"], json!([id]));
+    assert!(!answer.to_string().contains("same-address"), "{answer}");
+    assert_eq!(registry.get(&format!("/things/{id}")).json()["title"], "Trips");
+    assert_eq!(registry.get("/things").json().as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn card_becomes_a_thing() {
     let registry = TestRegistry::start();
     let answer = import(&registry, "", NEW).expect(201);

@@ -347,6 +347,10 @@ impl Registry {
             ..
         } = import;
         refuse_repeated_ids(&things)?;
+        let shared_address = match things.first() {
+            Some(first) => self.shared_address(first, &options)?,
+            None => None,
+        };
         let claims = leave_out_own_members(&mut things)?;
         self.add_signature(&mut things, verification.as_ref())?;
         let (mut writes, mut prepared) = (Vec::new(), Vec::new());
@@ -383,6 +387,9 @@ impl Registry {
             })?;
         let (removed, remarks): (Vec<Remark>, Vec<Remark>) =
             remarks.into_iter().partition(|remark| matches!(remark, Remark::PartRemoved(..)));
+        if let Some((_, warnings, _)) = prepared.first_mut() {
+            warnings.extend(shared_address);
+        }
         let mut things = Vec::new();
         for ((id, mut warnings, was_tracked), (effect, seq)) in prepared.into_iter().zip(effects) {
             warnings.extend((was_tracked && effect == Effect::Updated).then(tracking_stopped));

@@ -60,6 +60,7 @@ mod salvage;
 mod saved_queries;
 mod searches;
 mod server_metadata;
+mod shared_address;
 mod sight;
 #[cfg(feature = "sparql")]
 mod sparql;

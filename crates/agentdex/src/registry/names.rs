@@ -10,10 +10,12 @@ use std::{
     hash::BuildHasher,
 };
 
+use serde_json::Value;
 use unicode_security::confusable_detection::skeleton;
 
 use crate::{
     change::Timestamp,
+    convert::Format,
     numbered::{ByHash, ById, HasId, Number},
     td::{Flag, FlagKind},
 };
@@ -30,6 +32,8 @@ pub(super) struct Named<'a> {
     pub id: &'a str,
     pub title: Option<&'a str>,
     pub description: Option<&'a str>,
+    /// Target of the first form, if the id is derived from the name.
+    pub address: Option<&'a str>,
     /// True if these are texts of an edit, and not of the imported description.
     pub is_edited: bool,
     pub owner: Option<&'a str>,
@@ -47,6 +51,8 @@ pub(super) struct Names {
     entries: ById<Entry>,
     /// Public Things by the skeleton of their names.
     looks: ByHash,
+    /// Things by their addresses.
+    addresses: ByHash,
     /// Public Things with a valid signature by the halves of the skeletons of their names.
     halves: HashMap<(Side, u64), Vec<Number>>,
     hasher: RandomState,
@@ -62,6 +68,8 @@ struct Entry {
     has_owner: bool,
     /// The name in small letters, hashed.
     title: u64,
+    /// The address, hashed.
+    address: Option<u64>,
     created: Timestamp,
     is_public: bool,
     is_signed: bool,
@@ -87,13 +95,18 @@ impl Names {
             description: (!named.is_edited).then(|| self.description_hash(named.description)),
             has_owner: named.owner.is_some(),
             title: self.hasher.hash_one(title.to_lowercase()),
+            address: named.address.map(|address| self.hasher.hash_one(address)),
             created: named.created,
             is_public: named.is_public,
             is_signed: named.is_signed,
             flags: named.flags.into(),
         };
         let (is_compared, is_signed) = (entry.is_public && !skeleton.is_empty(), entry.is_signed);
+        let address = entry.address;
         let number = self.entries.insert(entry);
+        if let Some(address) = address {
+            self.addresses.insert(address, number, MOST_COMPARED);
+        }
         if is_compared {
             self.looks.insert(self.hasher.hash_one(skeleton.as_str()), number, MOST_COMPARED);
         }
@@ -120,6 +133,9 @@ impl Names {
             return;
         };
         self.looks.remove(self.look_of(&entry), number);
+        if let Some(address) = entry.address {
+            self.addresses.remove(address, number);
+        }
         if entry.is_signed {
             for key in self.own_halves(entry.skeleton()) {
                 if let Some(numbers) = self.halves.get_mut(&key) {
@@ -153,6 +169,12 @@ impl Names {
         let alike = self.looks.of(look).filter_map(|number| self.entries.get(number));
         let alike = alike.filter(|entry| entry.title == title && entry.description.is_none_or(|it| it == description));
         alike.map(|entry| entry.id().to_owned()).collect()
+    }
+
+    /// Returns the ids of the first Things with an address.
+    pub fn find_by_address(&self, address: &str) -> Vec<String> {
+        let numbers = self.addresses.of(self.hasher.hash_one(address));
+        numbers.filter_map(|number| Some(self.entries.get(number)?.id().to_owned())).collect()
     }
 
     fn description_hash(&self, description: Option<&str>) -> u32 {
@@ -203,6 +225,15 @@ impl Names {
         let end: String = skeleton.chars().rev().take(half).collect();
         [(Side::Start, self.hasher.hash_one(start)), (Side::End, self.hasher.hash_one(end))]
     }
+}
+
+/// Returns the target of the first form of a Thing that was imported in a format. `None` if ids in this format don't depend on
+/// names.
+pub(super) fn address_of<'t>(format: &str, thing: &'t Value) -> Option<&'t str> {
+    const OF_NAMES: [Format; 2] = [Format::A2a, Format::McpServer];
+    let actions = thing.get("actions").and_then(Value::as_object)?;
+    let form = actions.values().next()?.get("forms")?.get(0)?;
+    OF_NAMES.iter().any(|known| known.name() == format).then(|| form.get("href")?.as_str()).flatten()
 }
 
 impl HasId for Entry {
@@ -260,6 +291,7 @@ mod tests {
             id,
             title: Some(title),
             description: None,
+            address: None,
             is_edited: false,
             owner: Some(owner).filter(|owner| !owner.is_empty()),
             created: Timestamp(created),

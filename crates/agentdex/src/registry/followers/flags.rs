@@ -17,7 +17,7 @@ use crate::{
     change::{Position, Seq},
     convert::Credentials,
     registry::{
-        names::{Named, Names},
+        names::{Named, Names, address_of},
         own_members::SIGNATURE,
     },
     store::{LoggedChange, Record, Store},
@@ -42,6 +42,11 @@ impl SharedFlags {
     /// may have changed the description.
     pub(in crate::registry) fn find_by_texts(&self, title: &str, description: Option<&str>) -> Vec<String> {
         self.names.read().unwrap_or_else(PoisonError::into_inner).find_by_texts(title, description)
+    }
+
+    /// Returns the ids of the first Things with an address, as far as the log was read.
+    pub(in crate::registry) fn find_by_address(&self, address: &str) -> Vec<String> {
+        self.names.read().unwrap_or_else(PoisonError::into_inner).find_by_address(address)
     }
 
     /// Returns the position up to which the follower has read the log.
@@ -121,6 +126,7 @@ fn put(record: &Record, put: impl FnOnce(Named<'_>)) {
         id: &record.id,
         title: thing.get("title").and_then(Value::as_str),
         description: thing.get("description").and_then(Value::as_str),
+        address: record.format.as_deref().and_then(|format| address_of(format, &thing)),
         is_edited: record.is_edited,
         owner: record.access.owner.as_ref().map(|owner| owner.as_str()),
         created: record.created,
