@@ -10,6 +10,27 @@ fn tag(number: u64) -> String {
 }
 
 #[test]
+fn urns_whose_spelling_differs_only_in_the_case_of_their_start_are_one_agent() {
+    let registry = TestRegistry::start();
+    let described = |id: &str, title: &str| crate::support::agent(id, title);
+    registry.put("/things/URN:Example:Clock", described("URN:Example:Clock", "Clock")).expect(201);
+    for spelled in ["urn:example:Clock", "URN:EXAMPLE:Clock", "Urn:Example:Clock"] {
+        let thing = registry.get(&format!("/things/{spelled}")).expect(200).json();
+        assert_eq!(thing["id"], "urn:example:Clock", "{spelled}");
+    }
+    registry.put("/things/urn:example:Clock", described("urn:example:Clock", "Clock 2")).expect(204);
+    // What follows is as it is written.
+    registry.get("/things/urn:example:clock").expect(404);
+    assert_eq!(registry.get("/things").json().as_array().unwrap().len(), 1);
+    let file = json!({"id": "URN:Example:Bills", "capabilities": [{"name": "a", "version": "1.0.0"}]}).to_string();
+    let import = |file: &str| registry.call("POST", "/import/lmos-capabilities").body("application/json", file).send();
+    assert_eq!(import(&file).expect(201).json()["ids"], json!(["urn:example:Bills"]));
+    import(&file.replace("URN:Example", "urn:example")).expect(200);
+    registry.delete("/things/URN:Example:Bills").expect(204);
+    assert_eq!(registry.get("/things").json().as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn put_creates_then_replaces() {
     let registry = TestRegistry::start();
     let created = registry.put("/things/urn:example:a", agent("urn:example:a", "A")).expect(201);

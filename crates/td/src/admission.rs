@@ -184,6 +184,11 @@ impl Draft {
             let message = format!("the id {id:?} is not an absolute URI and is stored as {normal:?}");
             self.fixed("/id", "id-not-uri", message);
             self.set("id", normal.as_str().into());
+        } else if normal != id {
+            let message =
+                format!("the case of `urn` and of its namespace has no meaning; {id:?} is stored as {normal:?}");
+            self.fixed("/id", "urn-case", message);
+            self.set("id", normal.as_str().into());
         }
         Ok(normal)
     }

@@ -26,7 +26,8 @@ pub enum Identity<'a> {
     Addressed(&'a str),
 }
 
-/// Returns an id in its stored form. An absolute URI (RFC 3986) or IRI (RFC 3987) is unchanged; any other text becomes
+/// Returns an id in its stored form. An absolute URI (RFC 3986) or IRI (RFC 3987) is unchanged, except that `urn` and the
+/// namespace of a URN become lower case, since their case has no meaning (RFC 8141, section 3.1). Any other text becomes
 /// `urn:agentdex:<percent-encoded>`. Ids in documents and in paths are normalized by this function, which is
 /// idempotent.
 ///
@@ -34,6 +35,7 @@ pub enum Identity<'a> {
 /// use agentdex_td::normalize_id;
 ///
 /// assert_eq!(normalize_id("urn:uuid:6f1d3a7a-1f97-4e6b-b45f-f3c2e1c84c77")?, "urn:uuid:6f1d3a7a-1f97-4e6b-b45f-f3c2e1c84c77");
+/// assert_eq!(normalize_id("URN:Example:Weather")?, "urn:example:Weather");
 /// assert_eq!(normalize_id("my agent")?, "urn:agentdex:my%20agent");
 /// # Ok::<(), agentdex_td::Error>(())
 /// ```
@@ -45,7 +47,7 @@ pub fn normalize_id(id: &str) -> Result<Cow<'_, str>> {
         return Err(Error::InvalidId { id: String::new(), reason: "it is empty".into() });
     }
     let normal = match is_absolute_uri(id) {
-        true => Cow::Borrowed(id),
+        true => urn_in_lower_case(id),
         false => {
             // A fixed id whose encoding was undone, as servers do with paths, is still meant.
             let word = id.strip_prefix(NORMALIZED_ID_PREFIX).unwrap_or(id);
@@ -56,6 +58,14 @@ pub fn normalize_id(id: &str) -> Result<Cow<'_, str>> {
         return Err(Error::LimitExceeded { what: "length of the id in bytes", maximum: MAX_ID_BYTES as u64 });
     }
     Ok(normal)
+}
+
+/// A URN with its scheme and namespace in lower case; other URIs as they are.
+fn urn_in_lower_case(id: &str) -> Cow<'_, str> {
+    let parts = id.split_once(':').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("urn"));
+    let Some((namespace, specific)) = parts.and_then(|(_, rest)| rest.split_once(':')) else { return id.into() };
+    let start = format!("urn:{}", namespace.to_ascii_lowercase());
+    if id.starts_with(&start) { id.into() } else { format!("{start}:{specific}").into() }
 }
 
 /// True if `id` has a scheme and the syntax of a URI or IRI.

@@ -5,7 +5,7 @@ use crate::{
     Error, Result,
     convert::{Credentials, Format, Input, Syntax},
     store::{Original, Record},
-    td::{self, Document, Violation},
+    td::{Document, Violation},
 };
 
 /// The media type of Thing Descriptions.
@@ -88,7 +88,7 @@ impl Registry {
     /// # Errors
     /// Same as [`Registry::export`], and [`Error::NoSuchVersion`].
     pub fn export_with(&self, id: &str, format: Format, options: ExportOptions<'_>) -> Result<Exported> {
-        let id = td::normalize_id(id)?;
+        let id = self.stored_id(id)?;
         let source = self.source(&id, options)?;
         let Some(export) = format.export() else {
             let bytes = source.text.into_bytes();

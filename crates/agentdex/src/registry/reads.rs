@@ -1,6 +1,6 @@
 //! Reads of Things and changes, as far as the caller sees them.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use super::{Redaction, Registry, Thing, Things, presence::Presence};
 #[cfg(doc)]
@@ -46,8 +46,15 @@ impl Registry {
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn find(&self, id: &str) -> Result<Option<Thing>> {
-        let id = td::normalize_id(id)?;
+        let id = self.stored_id(id)?;
         Ok(self.find_record(&id)?.map(|record| Thing::new(record, &self.0.flags)))
+    }
+
+    /// Returns an id in its stored form. Ids stored by earlier versions may differ from their normal form.
+    pub(super) fn stored_id<'i>(&self, id: &'i str) -> Result<Cow<'i, str>> {
+        let normal = td::normalize_id(id)?;
+        let is_stored = normal != id && self.0.store.find(id)?.is_some();
+        Ok(if is_stored { id.into() } else { normal })
     }
 
     /// Returns the record with the given id, if it is visible to the caller.
@@ -197,7 +204,7 @@ impl Registry {
     /// Same as [`Registry::history`].
     #[doc(hidden)]
     pub fn history_after(&self, id: &str, since: Seq, limit: usize, presence: Presence) -> Result<Vec<Change>> {
-        let id = td::normalize_id(id)?;
+        let id = self.stored_id(id)?;
         let seen = self.seen_history(&id, since, limit, presence)?;
         Ok(seen.into_iter().map(|change| Arc::unwrap_or_clone(change).into()).collect())
     }
@@ -218,7 +225,7 @@ impl Registry {
     /// # Errors
     /// [`Error::InvalidId`], [`Error::LimitExceeded`], [`Error::Store`].
     pub fn original(&self, id: &str) -> Result<Option<Original>> {
-        let id = td::normalize_id(id)?;
+        let id = self.stored_id(id)?;
         match self.find_record(&id)? {
             Some(record) if record.is_edited => Ok(self.unedited_source(&record)?.and_then(|(_, original)| original)),
             Some(_) => self.0.store.original(&id),

@@ -463,7 +463,7 @@ impl Registry {
         commit: &Commit,
         actor: Option<String>,
     ) -> Result<Written> {
-        let id = td::normalize_id(id)?.into_owned();
+        let id = self.stored_id(id)?.into_owned();
         let was_tracked = self.is_tracked(&id)?;
         if self.find_record(&id)?.is_none() && !self.sees(&id) {
             return Err(Error::NotFound { id });
@@ -497,7 +497,7 @@ impl Registry {
         commit: Commit,
         actor: Option<String>,
     ) -> Result<Written> {
-        let id = td::normalize_id(id)?.into_owned();
+        let id = self.stored_id(id)?.into_owned();
         if self.find_record(&id)?.is_none() {
             return Err(Error::NotFound { id });
         }
