@@ -90,6 +90,40 @@ await run({
     // With an empty editor the button isn't below it.
     const [button, height] = await page.evaluate(() => [document.querySelector("main button.primary").getBoundingClientRect().top + scrollY, document.querySelector(".editor").clientHeight]);
     assert.ok(height < 200, `the empty editor is ${height} high, and the button at ${button}`);
+    // A long document doesn't push the button out of a narrow window, wherever its reader is.
+    const long = agent("urn:example:long", "Long", { support: "https://example.org", "example:lines": Array.from({ length: 400 }, (_, at) => `line ${at}`) });
+    for (const [width, height] of [[360, 740], [400, 800]]) {
+      await page.setViewport({ width, height });
+      await page.$eval("#document", (area, text) => {
+        area.value = text;
+        area.dispatchEvent(new Event("input"));
+      }, JSON.stringify(long, null, 2));
+      await page.waitForSelector("main button.primary:not(:disabled)");
+      for (const place of ["#agent-name", "#document"]) {
+        await page.$eval(place, (one) => one.scrollIntoView({ block: "start" }));
+        const { top, bottom, covered } = await page.$eval("main button.primary", (one) => {
+          const { top, bottom, left, width } = one.getBoundingClientRect();
+          return { top, bottom, covered: document.elementFromPoint(left + width / 2, (top + bottom) / 2) !== one };
+        });
+        assert.ok(top >= 0 && bottom <= height && !covered, `at ${place} in ${width} pixels, the button is from ${top} to ${bottom}`);
+      }
+      // What has the focus isn't behind the button.
+      await page.focus("#example");
+      await page.evaluate(() => document.activeElement.scrollIntoView({ block: "end" }));
+      const [under, over] = await page.evaluate(() => [document.activeElement.getBoundingClientRect().bottom, document.querySelector(".write").getBoundingClientRect().top]);
+      assert.ok(under <= over, `the focus ends at ${under}, the bar begins at ${over}`);
+    }
+    await page.focus("main button.primary");
+    await page.keyboard.press("Enter");
+    await shows(page, ".outcome", "Registered Long");
+    await until(page, () => document.activeElement.matches(".outcome"));
+    const outcome = await page.$eval(".outcome", (one) => one.getBoundingClientRect().top);
+    assert.ok(outcome >= 0 && outcome < 800, `the outcome is at ${outcome}`);
+    await call("DELETE", "/things/urn:example:long");
+    await page.evaluate(() => [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Discard it")?.click());
+    await page.evaluate(() => (location.hash = "#/"));
+    await page.evaluate(() => (location.hash = "#/add"));
+    await until(page, () => document.querySelector("#agent-name")?.value === "");
     await page.type("#agent-name", "X");
     await page.keyboard.press("Backspace");
     await shows(page, ".report", "title");

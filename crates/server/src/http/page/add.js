@@ -64,7 +64,7 @@ class AddView extends HTMLElement {
 					e("p.bar", h("button.quiet", { type: "button", onclick: () => this.begin() }, "Start from an example"), h("label", { for: "example" }, "of"), this.example),
 					editor,
 					this.ownId, this.more),
-				h("section", { "aria-label": "Report" }, this.report, this.outcome, e(".bar", this.button), this.differences, this.preview)));
+				h("section", { "aria-label": "Report" }, this.report, this.outcome, e(".bar.write", this.button), this.differences, this.preview)));
 		this.changed = ({ detail }) => detail.data.id === this.edited && this.compare();
 		// While the page was hidden it wasn't told.
 		this.resumed = () => this.compare();
@@ -405,6 +405,7 @@ class AddView extends HTMLElement {
 			const done = await write(target, { isNew: !there.size, conditions: tag ? { "if-match": tag } : { "if-none-match": "*" } });
 			this.done(done, target, things, there);
 			if (document.activeElement === this.button) focusOn(this.outcome);
+			this.outcome.scrollIntoView({ block: "nearest" });
 			this.button.disabled = true;
 		} catch (error) {
 			if (wouldDrop(error)) return await (target.body.url ? this.fetched() : this.check());
