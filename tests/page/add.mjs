@@ -146,6 +146,8 @@ await run({
       const id = await page.$eval(".outcome .good a", (one) => decodeURIComponent(one.hash.slice("#/agent/".length)));
       const stored = await (await call("GET", `/things/${encodeURIComponent(id)}`)).json();
       assert.ok(Object.keys(stored.actions ?? {}).length > 0, name);
+      // An id of a component is a part of the Thing's: another URN in it would be percent-encoded.
+      assert.doesNotMatch(id, /%/, name);
       const document = await document_of(page);
       const checked = await (await call("POST", "/convert", document, "application/json")).json();
       assert.deepEqual([checked.format, checked.valid, checked.warnings], [name, true, []], name);

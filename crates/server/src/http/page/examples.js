@@ -50,7 +50,7 @@ export const EXAMPLES = {
 	"agent-spec": {
 		agentspec_version: "25.4.2",
 		component_type: "A2AAgent",
-		id: "urn:example:agents:greeter-spec",
+		id: "greeter",
 		name: "Greeter",
 		description: "Says hello in the caller's language.",
 		agent_url: "https://greeter.example/a2a",
