@@ -26,7 +26,7 @@ await run({
     await page.waitForSelector(".outcome .good a");
     // Changes come as they happen, by a stream that is opened with the key.
     await page.goto(`${url}/#/live`);
-    await shows(page, ".change", "registered");
+    await shows(page, ".change", "created");
     await fetch(`${url}/things/urn:example:agents:other`, { method: "PUT", headers: { authorization: `Bearer ${keys.register}`, "content-type": "application/td+json" }, body: JSON.stringify(agent("urn:example:agents:other", "Other")) });
     await shows(page, ".change", "Other");
     const address = `${url}/#/agent/urn%3Aexample%3Aagents%3Agreeter`;

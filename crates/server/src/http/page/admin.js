@@ -8,7 +8,7 @@ const ENTRIES = 50;
 const DAY = 86_400;
 /** The head of a column of buttons. */
 const action = () => e("span.sr", "Action");
-const WORDS = { thing_created: "Registered", thing_updated: "Changed", thing_deleted: "Removed", denied: "Denied" };
+const WORDS = { thing_created: "Created", thing_updated: "Updated", thing_deleted: "Removed", denied: "Denied" };
 const REQUESTS = { "POST keys": "Created a key", "DELETE keys": "Revoked a key", "PUT namespaces": "Claimed a namespace", "DELETE namespaces": "Gave up a namespace", "GET backup": "Downloaded a backup" };
 
 /** The id in an API key. */

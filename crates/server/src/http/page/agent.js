@@ -224,7 +224,7 @@ async function documents(id) {
 /** The changes that the log still holds, each with what differs. */
 async function history(id) {
 	const { changes } = await get(thing(id, "/history?limit=1000"));
-	const words = { thing_created: "Registered", thing_updated: "Changed", thing_deleted: "Removed" };
+	const words = { thing_created: "Created", thing_updated: "Updated", thing_deleted: "Removed" };
 	return e("ol.history", versions(changes).map(({ kind, at, reason, seq, places, actor, accessBefore, accessAfter }) => e("li",
 		e("p", e("strong", words[kind] ?? kind), " ", moment(at), dim(` as change ${seq}${reason ? `, ${reason}` : ""}${actor ? `, by ${actor}` : ""}`)),
 		kind === "thing_updated" ? accessDiff(accessBefore, accessAfter) : "",

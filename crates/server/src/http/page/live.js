@@ -4,7 +4,7 @@ import { enc, events, get, live, thing } from "./api.js";
 import { count, cut, dim, e, failure, fold, h, moment, refill, who } from "./dom.js";
 
 const KINDS = ["thing_created", "thing_updated", "thing_deleted", "thing_matched", "thing_unmatched"];
-const WORDS = { thing_created: "registered", thing_updated: "changed", thing_deleted: "removed", thing_matched: "now matches", thing_unmatched: "no longer matches" };
+const WORDS = { thing_created: "created", thing_updated: "updated", thing_deleted: "removed", thing_matched: "now matches", thing_unmatched: "no longer matches" };
 /** What is kept of each kind: one that comes often takes nothing from the others. */
 const MOST = 100;
 /** So many agents are enough to begin with. */
