@@ -27,6 +27,7 @@ pub fn agentdex() -> Command {
 pub struct ServerProcess {
     child: Child,
     url: String,
+    page: Option<String>,
     mqtt: Option<SocketAddr>,
     log: PathBuf,
     _directory: TempDir,
@@ -102,11 +103,14 @@ impl ServerProcess {
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(standard_error(&log));
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (mut url, mut mqtt) = (None, None);
+        let (mut url, mut page, mut mqtt) = (None, None, None);
         // An empty line ends the addresses; the end of the stream means that it didn't start.
         for line in lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()) {
             if let Some(address) = line.strip_prefix("HTTP on ") {
                 url = Some(address.to_owned());
+            }
+            if let Some(address) = line.strip_prefix("Page on ") {
+                page = Some(address.to_owned());
             }
             if let Some((_, address)) = line.strip_prefix("MQTT on ").and_then(|url| url.split_once("://")) {
                 mqtt = Some(address.parse().unwrap());
@@ -114,12 +118,17 @@ impl ServerProcess {
         }
         let Some(url) = url else { panic!("no server: {}", std::fs::read_to_string(&log).unwrap_or_default()) };
         std::thread::spawn(move || lines.for_each(drop));
-        ServerProcess { child, url, mqtt, log, _directory: directory }
+        ServerProcess { child, url, page, mqtt, log, _directory: directory }
     }
 
     /// Where it serves HTTP, such as `http://127.0.0.1:40123`.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Where a browser on this machine finds the page, if that isn't where it serves HTTP.
+    pub fn page(&self) -> Option<&str> {
+        self.page.as_deref()
     }
 
     /// Where it serves MQTT.

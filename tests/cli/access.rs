@@ -134,10 +134,29 @@ fn other_machines_are_served_only_with_authentication_and_tls() {
     for flags in [&["--auth", "--insecure"][..], &["--insecure"]] {
         let server = ServerProcess::start(directory.path(), &[&["--listen", "0.0.0.0:0"], flags].concat());
         assert!(server.log().contains("open to other machines"), "{}", server.log());
+        // 0.0.0.0 is no address to open in a browser.
+        assert_eq!(server.page(), Some(&*server.url().replace("0.0.0.0", "127.0.0.1")));
         assert!(server.stop().success());
     }
     let refused = run(&["serve", "--data", data, "--public-read", "--no-mqtt"]);
     assert!(stderr(&refused).contains("--auth"), "{}", stderr(&refused));
+}
+
+#[test]
+fn missing_admin_key_is_reported_unless_an_issuer_or_certificates_grant_the_role() {
+    let issuer = ["--oidc-issuer", "https://127.0.0.1:1", "--oidc-audience", "agentdex"];
+    for (flags, is_reported) in [
+        (&["--auth"][..], true),
+        (&[&["--auth"], &issuer[..]].concat(), false),
+        (&[&["--auth"], &issuer[..], &["--oidc-role", "ops=admin"]].concat(), false),
+        (&[&["--auth"], &issuer[..], &["--oidc-role", "read"]].concat(), true),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let server = ServerProcess::start(directory.path(), flags);
+        let log = server.log();
+        assert_eq!(log.contains("no API key with the role `admin`"), is_reported, "{flags:?}: {log}");
+        assert!(server.stop().success());
+    }
 }
 
 #[test]

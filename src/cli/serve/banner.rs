@@ -19,6 +19,9 @@ pub(super) fn print(settings: &Settings, http: SocketAddr, mqtt: Option<SocketAd
     let mut lines =
         vec![format!("agentdex {version}, data in {}{file}", data.display()), format!("HTTP on http{secure}://{http}")];
     lines.extend(mqtt.map(|address| format!("MQTT on mqtt{secure}://{address}")));
+    if http.ip().is_unspecified() {
+        lines.push(format!("Page on http{secure}://{}", reachable(http)));
+    }
     lines.push(String::new());
     if settings.examples {
         lines.extend(examples(settings, http, mqtt));
