@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         };
         print(&mut out, &summaries, total, is_filtered)?;
         if summaries.is_empty() && is_filtered {
-            print_similar(&mut out, client, &arguments.filters).await?;
+            print_similar(&mut out, client, &arguments.filters, "").await?;
         }
         return Ok(ExitCode::SUCCESS);
     }

@@ -290,7 +290,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         .map_err(|error| client::Error::UnexpectedAnswer { expected: "a search answer", reason: error.to_string() })?;
     print(&mut out, &answer, arguments.offset, !query.is_empty())?;
     if answer.total == 0 {
-        print_similar(&mut out, client, &arguments.filters).await?;
+        print_similar(&mut out, client, &arguments.filters, &query).await?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -313,13 +313,14 @@ fn print_node(out: &mut impl Write, json: &str) -> io::Result<()> {
     }
 }
 
-/// Prints existing values with a similar spelling, for filters whose value no agent has.
+/// Prints existing values with a similar spelling, for filters whose value no agent has, also those in a query.
 pub(super) async fn print_similar(
     out: &mut impl Write,
     client: &RegistryClient,
     filters: &Filters,
+    query: &str,
 ) -> anyhow::Result<()> {
-    let asked: Vec<(FacetField, &str)> = filters.counted().collect();
+    let asked: Vec<(FacetField, &str)> = filters.counted().chain(counted_in(query)).collect();
     if asked.is_empty() {
         return Ok(());
     }
@@ -347,6 +348,15 @@ pub(super) async fn print_similar(
         writeln!(out, "No agent has the {} `{}`; did you mean {meant}?", field.name(), output::visible(asked))?;
     }
     Ok(())
+}
+
+/// The values of fields in a query, such as `capability:forecast`.
+fn counted_in(query: &str) -> impl Iterator<Item = (FacetField, &str)> {
+    query.split_whitespace().filter_map(|word| {
+        let (name, value) = word.trim_start_matches('+').split_once(':')?;
+        let value = value.trim_matches('"');
+        Some((FacetField::from_name(name)?, value)).filter(|_| !value.is_empty())
+    })
 }
 
 fn is_similar(known: &str, asked: &str) -> bool {

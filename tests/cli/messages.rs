@@ -58,6 +58,7 @@ fn values_of_filters_that_were_meant_are_suggested() {
     for (arguments, meant) in [
         (["search", "--security", "noscec"], "`nosec`"),
         (["search", "--capability", "greeet"], "`greet`"),
+        (["search", "--lexical", "+capability:greeet"], "`greet`"),
         (["list", "--capability", "gret"], "`greet`"),
         (["list", "--type", "lmos:agnt"], "`lmos:Agent`"),
     ] {
