@@ -32,6 +32,10 @@ const WORDS: &[(&str, &str)] = &[
     (r"\bpass so many over\b", "number of results to skip"),
     (r"\bat most so many\b", "maximum number of results"),
     (r"\banew\b|\bwholly\b", "again, completely"),
+    (
+        r"\bodd, or fixed\b|\bit is so now\b|\balso what lacks\b|\bwhat follows the log\b",
+        "words of a reader of the page",
+    ),
 ];
 
 #[test]

@@ -82,6 +82,10 @@ fn vectors_are_those_of_the_model_in_the_directory() {
     let server = ServerProcess::start(data.path(), &["--embedding-model", "none"]);
     let refused = run(&["search", "lodging", "--semantic", "--url", server.url()]);
     assert!(stderr(&refused).contains("no vectors"), "{}", stderr(&refused));
+    // Who finds nothing by words learns that meaning wasn't searched.
+    let found = run(&["search", "lodging", "--url", server.url()]);
+    let said = format!("{}{}", stdout(&found), stderr(&found));
+    assert!(said.contains("searched by words only, not by meaning"), "{said}");
 }
 
 #[test]

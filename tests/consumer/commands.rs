@@ -246,6 +246,10 @@ fn agent_is_asked_talked_with_and_called() {
     let lines = text(&chat.stdout);
     assert!(lines.starts_with("You said hello\n{\"agent\":\"urn:example:weather\""), "{lines} {}", text(&chat.stderr));
 
+    // Standard input may be empty, as in a job.
+    let silent = agentdex(&registry, &["chat", "urn:example:weather"], "");
+    assert!(text(&silent.stderr).contains("nothing was sent"), "{}", text(&silent.stderr));
+
     let called = agentdex(&registry, &["call", "urn:example:weather", "ask", "--input", "\"x\""], "");
     assert_eq!(text(&called.stdout), "You said x\n");
     let wrong = agentdex(&registry, &["call", "urn:example:weather", "ask", "--input", "3"], "");

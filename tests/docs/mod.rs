@@ -20,6 +20,12 @@ fn readme_is_short() {
 }
 
 #[test]
+fn changelog_is_that_of_a_first_release() {
+    let length = Document::read("CHANGELOG.md").text().len();
+    assert!(length <= 12 * 1024, "the changelog has {length} bytes; what nobody has had needs no history");
+}
+
+#[test]
 fn description_in_the_texts_is_that_of_the_file() {
     let file = Document::read("examples/agent.json");
     for name in ["README.md", "docs/guide/describe.md"] {

@@ -22,7 +22,8 @@ pub fn invocation() -> String {
     String::new()
 }
 
-/// Counts tests, and those that lack each counterpart.
+/// Counts tests, and those that lack each counterpart. Many counterparts are there, and only the variable that names
+/// them isn't.
 pub fn summary(lines: &str) -> String {
     let skips: BTreeSet<(&str, &str)> = lines.lines().filter_map(|line| line.split_once('\t')).collect();
     if skips.is_empty() {
@@ -35,5 +36,9 @@ pub fn summary(lines: &str) -> String {
     }
     let counts: Vec<String> = counts.iter().map(|(counterpart, count)| format!("{counterpart} {count}")).collect();
     let plural = if tests.len() == 1 { "" } else { "s" };
-    format!("skipped: {} test{plural} ({})", tests.len(), counts.join(", "))
+    format!(
+        "skipped: {} test{plural} ({}); CONTRIBUTING.md says what to install and to set",
+        tests.len(),
+        counts.join(", ")
+    )
 }

@@ -39,7 +39,9 @@ fn skips_are_recorded() {
 #[test]
 fn skips_are_counted_by_test_and_by_counterpart() {
     assert_eq!(skip_log::summary(""), "skipped: none");
-    assert_eq!(skip_log::summary("a\tnode-wot\na\tnode-wot\n"), "skipped: 1 test (node-wot 1)");
+    let remedy = "; CONTRIBUTING.md says what to install and to set";
+    let counted = |lines: &str| skip_log::summary(lines).strip_suffix(remedy).map(str::to_owned);
+    assert_eq!(counted("a\tnode-wot\na\tnode-wot\n").as_deref(), Some("skipped: 1 test (node-wot 1)"));
     let lines = "a\tmosquitto\nb\tnode-wot\nc\tmosquitto\nc\topenssl\n";
-    assert_eq!(skip_log::summary(lines), "skipped: 3 tests (mosquitto 2, node-wot 1, openssl 1)");
+    assert_eq!(counted(lines).as_deref(), Some("skipped: 3 tests (mosquitto 2, node-wot 1, openssl 1)"));
 }
