@@ -132,13 +132,13 @@ fn print_restored(restored: &Restored, data: &Path, out: &mut impl Write) -> io:
     match keys.as_slice() {
         [] if *revoked_keys > 0 => {
             let first = "create the first with `agentdex keys create --role admin --owner NAME --data DIR`";
-            writeln!(out, "API keys in the backup that were revoked: {revoked_keys}; {first}")?;
+            writeln!(out, "API keys in the backup that were not restored: {revoked_keys}; {first}")?;
         }
         [] => {}
         keys => {
             writeln!(
                 out,
-                "API keys that are valid again, including those revoked since (--revoke-keys restores none):"
+                "API keys that are valid again, even if revoked after the backup (--revoke-keys restores no keys):"
             )?;
             keys::print_each(out, keys)?;
         }

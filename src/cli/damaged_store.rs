@@ -34,8 +34,8 @@ pub(super) fn ways_out(data: &Path, is_behind: bool) -> String {
     );
     if is_behind {
         text += &format!(
-            "  If its files were deliberately restored, such as from a disk snapshot, or copied from a running \
-             registry, accept them\n  as they are; all keys are revoked, and subscribers read everything again:\n    \
+            "  If you restored older files on purpose, such as a disk snapshot or a copy of a running registry, accept \
+             them.\n  This revokes all keys, and makes subscribers read everything again:\n    \
              agentdex salvage --data {data} --accept-rollback\n"
         );
     }

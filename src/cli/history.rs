@@ -86,7 +86,7 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
         None | Some(Since::Seq(Seq::ZERO)) => None,
         &Some(Since::Seq(seq)) => {
             let position = Position { epoch: client.changes(None, 1, Duration::ZERO).await?.epoch, seq };
-            complain(&format!("note: --since {seq} doesn't name a log; use --since {position}"));
+            complain(&format!("note: --since {seq} doesn't say which log it refers to; use --since {position}"));
             Some(position.into())
         }
     };
@@ -95,7 +95,7 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
         let page = client.changes(since.clone(), left.min(PAGE), Duration::ZERO).await?;
         if since.is_some_and(|since| since.position.epoch != page.epoch) {
             complain(&format!(
-                "note: that position belongs to another log (this one: {}); read all changes again",
+                "note: that position belongs to another log than this one ({}); read all changes again",
                 page.epoch
             ));
         } else if page.truncated {

@@ -74,8 +74,8 @@ pub enum Error {
     /// The description contains credentials, and the registry refuses them
     /// ([`Redaction::Refuse`](crate::registry::Redaction::Refuse)) or can't replace them, for example in an id.
     #[error(
-        "the description contains credentials; remove and revoke them (they were sent), and declare the authentication \
-         in `securityDefinitions`: {0}"
+        "the description contains credentials; remove them, revoke them, since they were transmitted, and declare the \
+         authentication in `securityDefinitions`: {0}"
     )]
     CredentialInDescription(Report),
     /// A document in another format breaks the rules of its format, or can't be converted to a Thing.
@@ -134,7 +134,7 @@ pub enum Error {
     },
     /// The document contains an id, but was to be created without one.
     #[error(
-        "the document has the id {id:?}, but this operation creates Things without an id; register it under that \
+        "the document has the id {id:?}, but this operation assigns ids itself; register the document under its own \
         id instead"
     )]
     UnexpectedId {
@@ -147,7 +147,7 @@ pub enum Error {
     )]
     MissingId,
     /// The id in the document differs from the id in the address.
-    #[error("the document has the id {found:?}, but is addressed as {expected:?}")]
+    #[error("the document has the id {found:?}, but the request names the id {expected:?}")]
     IdMismatch {
         /// Id in the address.
         expected: String,
@@ -333,8 +333,8 @@ pub enum Error {
     /// The write would store a version lower than the served version, with access that would also publish the served
     /// text.
     #[error(
-        "{id:?} is served from {}, and the requested access would publish that, too; omit the access, or publish all \
-         versions with `versions=all`", served_version(served.as_deref())
+        "the requested access would also publish {} of {id:?}, which stays the served version; omit the access, or \
+         publish all versions with `versions=all`", served_version(served.as_deref())
     )]
     VersionNotServed {
         /// Id of the Thing.

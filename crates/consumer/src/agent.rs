@@ -473,7 +473,10 @@ impl Agent {
         for Authorization { scheme, grant } in &granted {
             let (key, Place::Uri(name)) = parts(grant) else { continue };
             if !template::has_variable(&form.href, name) {
-                let reason = format!("the URL of {} has no variable {name:?} for it", form.affordance);
+                let reason = format!(
+                    "it belongs in the variable {name:?} of the URL, but the URL of {} has no such variable",
+                    form.affordance
+                );
                 return Err(Error::Setting { setting: format!("credentials.{scheme}"), reason });
             }
             filled.insert(name.clone(), key.into());

@@ -53,7 +53,7 @@ fn instruction(package: &Value, directory: Option<&str>) -> Option<String> {
         instruction += &format!(" with the headers {}", headers.join(", "));
     }
     if words.iter().any(|word| word.contains('<') && word.contains('>')) {
-        instruction += " (fill in what stands in angle brackets)";
+        instruction += " (replace the parts in angle brackets)";
     }
     Some(instruction)
 }
@@ -157,7 +157,7 @@ mod tests {
         }]);
         let text = instructions(&json!({"mcp:packages": served})).unwrap();
         assert!(
-            text.ends_with("speak MCP at http://127.0.0.1:3000/mcp (fill in what stands in angle brackets)"),
+            text.ends_with("speak MCP at http://127.0.0.1:3000/mcp (replace the parts in angle brackets)"),
             "{text}"
         );
         assert_eq!(instructions(&json!({"mcp:packages": [{}]})), None);

@@ -218,8 +218,8 @@ impl Control for Speaking {
 impl Speaking {
     fn further(&self, input: &Value) -> Result<Frame> {
         let further = self.outgoing.further(input);
-        let further =
-            further.ok_or_else(|| Error::Unsupported { what: "further input for anything but an action".into() })?;
+        let further = further
+            .ok_or_else(|| Error::Unsupported { what: "further input for operations other than actions".into() })?;
         Ok(Frame::text(further.to_string()))
     }
 }

@@ -14,12 +14,12 @@ pub(super) fn faults(method: &str, message: &Object) -> Vec<String> {
         faults.push("/jsonrpc: write \"2.0\"".to_owned());
     }
     if !message.get("id").is_some_and(|id| id.is_string() || id.is_number() || id.is_null()) {
-        faults.push("/id: a message of A2A has an id, a string or an integer".to_owned());
+        faults.push("/id: an A2A message needs an id, which is a string or an integer".to_owned());
     }
     if let Some(named) = message.get("method") {
         match named.as_str() {
             Some(named) if named == method => request(method, message.get("params"), &mut faults),
-            Some(named) => faults.push(format!("/method: it is {:?} in a request of {method}", shown(named))),
+            Some(named) => faults.push(format!("/method: found {:?} in a request of {method}", shown(named))),
             None => faults.push("/method: write the name of a method".to_owned()),
         }
         return faults;
@@ -34,7 +34,7 @@ pub(super) fn faults(method: &str, message: &Object) -> Vec<String> {
             let is_error =
                 error.get("code").is_some_and(Value::is_i64) && error.get("message").is_some_and(Value::is_string);
             if !is_error {
-                faults.push("/error: an error has an integer `code` and a `message`".to_owned());
+                faults.push("/error: an error needs an integer `code` and a `message`".to_owned());
             }
         }
     }
@@ -43,13 +43,13 @@ pub(super) fn faults(method: &str, message: &Object) -> Vec<String> {
 
 fn request(method: &str, params: Option<&Value>, faults: &mut Vec<String>) {
     let Some(params) = params.and_then(Value::as_object) else {
-        faults.push(format!("/params: {method} takes an object"));
+        faults.push(format!("/params: the parameters of {method} must be an object"));
         return;
     };
     match method {
         "message/send" | "message/stream" => match params.get("message").and_then(Value::as_object) {
             Some(inner) => self::message(inner, "/params/message", faults),
-            None => faults.push(format!("/params/message: {method} sends a message")),
+            None => faults.push(format!("/params/message: {method} needs a message")),
         },
         "tasks/pushNotificationConfig/set" => {
             text(params, "taskId", "/params", faults);
@@ -66,7 +66,7 @@ fn response(method: &str, result: &Value, faults: &mut Vec<String>) {
     let Some(result) = result.as_object() else {
         // A config that isn't there is null.
         if !(result.is_null() && method.starts_with("tasks/pushNotificationConfig/")) {
-            faults.push(format!("/result: {method} is answered with an object"));
+            faults.push(format!("/result: the result of {method} must be an object"));
         }
         return;
     };
@@ -88,7 +88,7 @@ fn response(method: &str, result: &Value, faults: &mut Vec<String>) {
 fn task(task: &Object, faults: &mut Vec<String>) {
     text(task, "id", "/result", faults);
     if !task.get("status").is_some_and(|status| status.get("state").is_some_and(Value::is_string)) {
-        faults.push("/result/status/state: a task has a state".to_owned());
+        faults.push("/result/status/state: a task needs a state".to_owned());
     }
 }
 

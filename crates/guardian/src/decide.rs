@@ -310,21 +310,21 @@ fn mcp_faults(message: &Map<String, Value>) -> Vec<String> {
     }
     let is_id = |id: &Value| id.is_string() || id.is_number();
     if message.get("id").is_some_and(|id| !is_id(id)) {
-        faults.push("/id: an id is a string or an integer".to_owned());
+        faults.push("/id: an id must be a string or an integer".to_owned());
     }
     let params = message.get("params");
     match (message.get("method"), message.get("result"), message.get("error")) {
         (Some(Value::String(method)), None, None) => {
             if params.is_some_and(|params| !params.is_object()) {
-                faults.push("/params: parameters are an object".to_owned());
+                faults.push("/params: parameters must be an object".to_owned());
             }
             let has_name = || params.and_then(|params| params.get("name")).is_some_and(Value::is_string);
             if method == "tools/call" && !has_name() {
-                faults.push("/params/name: tools/call names a tool".to_owned());
+                faults.push("/params/name: tools/call needs the name of a tool".to_owned());
             }
             let arguments = params.and_then(|params| params.get("arguments"));
             if method == "tools/call" && arguments.is_some_and(|arguments| !arguments.is_object()) {
-                faults.push("/params/arguments: arguments are an object".to_owned());
+                faults.push("/params/arguments: arguments must be an object".to_owned());
             }
         }
         (None, Some(_), None) | (None, None, Some(_)) if message.contains_key("id") => {}

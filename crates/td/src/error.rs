@@ -61,7 +61,7 @@ pub enum Error {
     },
     /// The document contains an id, but was to be created without one.
     #[error(
-        "the document has the id {id:?}, but this operation creates Things without an id; register it under that \
+        "the document has the id {id:?}, but this operation assigns ids itself; register the document under its own \
         id instead"
     )]
     UnexpectedId {
@@ -74,7 +74,7 @@ pub enum Error {
     )]
     MissingId,
     /// The id in the document differs from the id in the address.
-    #[error("the document has the id {found:?}, but is addressed as {expected:?}")]
+    #[error("the document has the id {found:?}, but the request names the id {expected:?}")]
     IdMismatch {
         /// The id in the address.
         expected: String,

@@ -99,13 +99,13 @@ fn content_of(path: &Path) -> anyhow::Result<Option<Content>> {
         Err(error) => return Err(error).with_context(|| format!("reading {shown}")),
     };
     if metadata.is_symlink() {
-        bail!("{shown}: a symbolic link; name the file that it leads to with --file");
+        bail!("{shown}: a symbolic link; give the file that it points to with --file");
     }
     if !metadata.is_file() {
         bail!("{shown}: not a regular file");
     }
     if has_other_names(&metadata) {
-        bail!("{shown}: the file has other names (hard links), which would keep the former content");
+        bail!("{shown}: the file has further hard links, which would keep the former content; edit it yourself");
     }
     if metadata.permissions().readonly() {
         bail!("{shown}: the file is read-only");

@@ -36,7 +36,9 @@ pub(super) fn with_server(text: &str, configuration: &Configuration, replaces: b
     let is_replaced = existing.is_some();
     let edited = match (servers, existing) {
         (_, Some(_)) if known == entry => text.to_owned(),
-        (_, Some(_)) if !replaces => bail!("a server named {name:?} is there already; use --replace or --name"),
+        (_, Some(_)) if !replaces => {
+            bail!("the file already contains a server named {name:?}; use --replace, or another --name")
+        }
         (_, Some(existing)) => before.layout.replace(text, existing, entry),
         (Some(servers), None) => before.layout.add_member(text, servers, name, entry),
         (None, None) => before.layout.add_member(text, root, member, &json!({ name: entry })),
@@ -51,7 +53,7 @@ pub(super) fn with_server(text: &str, configuration: &Configuration, replaces: b
     }
     match Document::parse(&edited) {
         Ok(after) if after.value == expected => Ok(Some(edited)),
-        _ => bail!("the file has a form that can't be edited"),
+        _ => bail!("the file is written in a way that can't be edited automatically; add the server yourself"),
     }
 }
 
@@ -68,7 +70,10 @@ fn with_inputs(
         let known = document.value.get(INPUTS).and_then(Value::as_array).into_iter().flatten();
         let is_known = known.clone().any(|known| known["id"] == input["id"]);
         let edited = match find(root, INPUTS)?.map(|found| &found.value) {
-            _ if is_known && !is_replaced => bail!("there is another input {}; use --name", input["id"]),
+            _ if is_known && !is_replaced => bail!(
+                "the file already contains an input {}; choose another name for the server with --name",
+                input["id"]
+            ),
             _ if is_known => continue,
             None => document.layout.add_member(&text, root, INPUTS, &json!([input])),
             Some(ast::Value::Array(inputs)) => document.layout.add_element(&text, inputs, input),

@@ -27,7 +27,9 @@ pub(super) fn with_server(text: &str, configuration: &Configuration, replaces: b
     let edited = match servers.insert(name.to_owned(), entry.clone()) {
         None => appended(text, &snippet, newline),
         Some(existing) if existing == entry => return Ok(None),
-        Some(_) if !replaces => bail!("a server named {name:?} is there already; use --replace or --name"),
+        Some(_) if !replaces => {
+            bail!("the file already contains a server named {name:?}; use --replace, or another --name")
+        }
         Some(_) => replaced(text, &snippet, member, name)?,
     };
     // Definitions that exclude each other, such as an inline table that a later table would extend.

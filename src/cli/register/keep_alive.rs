@@ -39,7 +39,7 @@ impl Registration<'_> {
             }
             let is_complete = self.renew_all(agents).await;
             if is_complete && is_failing && !self.arguments.json {
-                results.print("reconnected: all are renewed");
+                results.print("reconnected: all agents are renewed");
             }
             is_failing = !is_complete;
             wait = if is_complete { pause } else { RETRY.min(pause) };

@@ -38,7 +38,8 @@ pub(super) fn are_same(one: &str, other: &str) -> bool {
 /// The description without them, and the warning that they are left out.
 pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
     let nothing = patch(ALL.map(|member| (member.to_owned(), Value::Null)));
-    let message = format!("only the registry sets `{}`, on imported Things; left out", ALL.join("`, `"));
+    let message =
+        format!("left out, since only the registry sets these members, on imported Things: `{}`", ALL.join("`, `"));
     Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
 }
 

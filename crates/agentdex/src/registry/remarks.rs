@@ -48,8 +48,8 @@ impl Registry {
     fn part_left(&self, part: &str, documents: &[String]) -> Option<Violation> {
         let seen: Vec<&str> = documents.iter().map(String::as_str).filter(|document| self.sees(document)).collect();
         let message = format!(
-            "{part} was declared as a part by the documents of {}. These documents now only refer to it, or declare it \
-             again at their next import if it no longer exists",
+            "until now, the documents of {} declared {part} as their part; now they only refer to it. If it no longer \
+             exists at their next import, they declare it again",
             named(&seen)
         );
         (!seen.is_empty()).then(|| Violation::new("", "part-left", message))
@@ -82,12 +82,13 @@ impl Registry {
             ),
             Remark::DeclarationsEnded(of) if of == id => warning(
                 "declarations-ended",
-                "it replaces everything stored for the Thing: the original, other versions, and edits are dropped"
+                "the description replaces everything stored for the Thing: the original, other versions, and edits are \
+                 dropped"
                     .to_owned(),
             ),
             Remark::NotServed { id: of, served } if of == id => {
                 let served = served.as_ref().map_or_else(String::new, |served| format!(" {served:?}"));
-                warning("not-served", format!("it is stored, but the higher version{served} is served"))
+                warning("not-served", format!("this version is stored, but the higher version{served} is served"))
             }
             Remark::Lossy { id: of, version, format, losses } if of == id => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
@@ -104,8 +105,8 @@ impl Registry {
             Remark::AccessNarrowed { id: of, visibility } if of == id => warning(
                 "access-narrowed",
                 format!(
-                    "it is now {visibility}, since the remaining versions were stored with that access, and a removal \
-                     never publishes a version; to publish the Thing, change its access"
+                    "the Thing is now {visibility}, as its remaining versions were stored: removing a version never \
+                     publishes another. To publish the Thing, change its access"
                 ),
             ),
             Remark::PartRemoved(..)
@@ -131,8 +132,9 @@ fn hidden(versions: &[Option<String>], has_original: bool) -> String {
     let original = has_original.then_some("the original document, without edits");
     let names: Vec<&str> = names.iter().map(String::as_str).chain(original).collect();
     format!(
-        "some callers who can now see the Thing can't see the following, which were stored with narrower access: {}. \
-         To publish those that you can read, change the access with `?versions=all` (`agentdex access --all-versions`)",
+        "the following stay hidden from some callers who can now see the Thing, because they were stored with narrower \
+         access: {}. To publish them, as far as you can read them, change the access with `?versions=all` \
+         (`agentdex access --all-versions`)",
         named(&names)
     )
 }

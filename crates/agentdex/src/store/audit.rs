@@ -315,7 +315,7 @@ impl Verification {
             }
         }
         if places != number {
-            let message = format!("{number} entries were written, but its chains contained {places}");
+            let message = format!("the trail ends with entry {number}, but its chains contained {places} entries");
             self.faults.push(("the end of the audit trail".to_owned(), message));
         }
         self.faults

@@ -236,14 +236,14 @@ impl Content {
         }
         for (id, moment) in std::mem::take(&mut self.expiries) {
             if self.due.remove(&id).unwrap_or_default() != usize::from(moment.is_some()) {
-                self.fault(format!("the expiry of {id:?}"), "it doesn't occur exactly once in the order of expiries");
+                self.fault(format!("the expiry of {id:?}"), "it isn't listed exactly once among the expiries by time");
             }
             if !records.contains_key(&id) {
                 self.fault(format!("the expiry of {id:?}"), "there is no such record");
             }
         }
         for id in std::mem::take(&mut self.due).into_keys() {
-            self.fault(format!("the expiry of {id:?}"), "it occurs only in the order of expiries");
+            self.fault(format!("the expiry of {id:?}"), "it is listed only among the expiries by time");
         }
         for id in std::mem::take(&mut self.edits).into_keys() {
             self.fault(format!("the edits of {id:?}"), "there is no such record");
@@ -293,7 +293,7 @@ impl Content {
         };
         let ahead = self.ahead.iter().map(|(first, last, latest)| Fault {
             place: if first == last { format!("the change {first}") } else { format!("the changes {first} to {last}") },
-            message: format!("written while the clock was ahead of the present; the latest time is {latest}"),
+            message: format!("written while the clock was ahead; the latest time is {latest}"),
         });
         let notes = unclaimed.map(note).chain(ahead).take(MOST_FAULTS).collect();
         Checked { records: records.len() as u64, changes: log.len() as u64, faults: self.faults, notes }

@@ -112,7 +112,7 @@ pub(super) enum InstallError {
         key: String,
     },
     /// The commit is too large.
-    #[error("the commit has {bytes} bytes, and at most {MAX_COMMIT_BYTES} are installed")]
+    #[error("the commit has {bytes} bytes, but at most {MAX_COMMIT_BYTES} are allowed")]
     TooLarge {
         /// Size of the commit.
         bytes: usize,

@@ -249,7 +249,7 @@ impl Salvage<'_> {
         let edits = self.from.get(&layout::edits_key(id)).ok().flatten();
         let edits = edits.filter(|edits| record.edits == Some(Digest::of(edits)));
         if record.edits.is_some() && edits.is_none() {
-            self.lose(id, "its edits are lost as such; its served text is kept");
+            self.lose(id, "its edits are no longer known as edits; its served text is kept");
             record.edits = None;
             if let Some(served) = declarations.0.first_mut() {
                 let (base, text, original, access) = (record.seq, record.text, None, None);

@@ -155,7 +155,7 @@ pub(super) fn judge(
         }
         let is_of_before = upgraded.is_some_and(|before| (before.commit, before.sum) == (slot.commit, slot.sum));
         if slot.commit == found.commit && slot.sum != found.sum && !is_of_before {
-            return damaged("its sum differs from the last one that was written".into());
+            return damaged("its checksum differs from the last recorded checksum".into());
         }
     }
     if sum()? != found.sum {

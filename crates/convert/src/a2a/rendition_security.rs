@@ -182,7 +182,8 @@ impl Rendering<'_> {
         let (sayable, others): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(is_sayable);
         if !others.is_empty() {
             let message = || {
-                "requirements that need a flow unknown to version 0.3 are left out, or name an undeclared scheme".into()
+                "version 0.3 lacks a flow that some requirements need; they are left out, or name an undeclared scheme"
+                    .into()
             };
             self.findings.add(path, "requirement", message);
         }

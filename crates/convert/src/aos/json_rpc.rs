@@ -74,7 +74,7 @@ impl Request {
             None => None,
             Some(given) => match Id::of(given) {
                 Some(id) => Some(id),
-                None => return Err(invalid(None, "/id: an id is a string or an integer")),
+                None => return Err(invalid(None, "/id: an id must be a string or an integer")),
             },
         };
         if request.get("jsonrpc").and_then(Value::as_str) != Some(JSON_RPC) {
@@ -84,7 +84,7 @@ impl Request {
             return Err(invalid(id, "/method: write the name of a method, such as \"steps/message\""));
         };
         if request.get("params").is_some_and(|params| !params.is_object() && !params.is_array()) {
-            return Err(invalid(id, "/params: parameters are an object"));
+            return Err(invalid(id, "/params: parameters must be an object"));
         }
         let is_notification = id.is_none();
         let Some(method) = Method::from_name(name) else {

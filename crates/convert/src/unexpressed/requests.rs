@@ -87,7 +87,7 @@ pub(super) fn compare_url(
             let is_list = schema.as_ref().is_some_and(|schema| kinds(schema, DEEPEST) & COLLECTIONS != 0);
             let change = match operator {
                 _ if is_list => "sends this as JSON text",
-                _ if variable.contains(':') => "sends all of this",
+                _ if variable.contains(':') => "sends this without shortening it",
                 Some('+' | '#') => "percent-encodes this",
                 Some(_) if !is_needed() => "requires this",
                 _ => continue,

@@ -166,8 +166,8 @@ impl Check<'_> {
                 let message = match source {
                     ERROR => {
                         format!(
-                            "{ERROR:?} is the failure of a node with an error edge, but no error edge leads to \
-                            {name:?}"
+                            "{ERROR:?} contains the failure of a node if an error edge leads from it to {name:?}, but \
+                            no error edge does"
                         )
                     }
                     source => format!("the reference to {source:?} names no node"),

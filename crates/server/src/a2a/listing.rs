@@ -51,7 +51,7 @@ impl Listing {
             Value::Null => None,
             status => {
                 let known = STATES.iter().find(|known| status == **known);
-                let known = known.ok_or_else(|| Failure::invalid("status", "it is not the state of a task"))?;
+                let known = known.ok_or_else(|| Failure::invalid("status", "it is not a task state"))?;
                 Some(*known).filter(|known| *known != STATES[0])
             }
         };
@@ -60,7 +60,7 @@ impl Listing {
             after => {
                 let moment = after.as_str().and_then(Timestamp::parse_rfc3339);
                 let invalid =
-                    || Failure::invalid("statusTimestampAfter", "it is not a moment such as 2026-11-27T12:00:00Z");
+                    || Failure::invalid("statusTimestampAfter", "it is not a date-time, such as 2026-11-27T12:00:00Z");
                 Some(moment.ok_or_else(invalid)?)
             }
         };
@@ -95,7 +95,8 @@ impl Listing {
         let total = tasks.len();
         if let Some(token) = &self.token {
             let last = tasks.iter().position(|task| task.id == *token);
-            let unknown = || Failure::invalid("pageToken", "it is not of the page before; start without a pageToken");
+            let unknown =
+                || Failure::invalid("pageToken", "it is not the token of the previous page; start again without it");
             tasks.drain(..=last.ok_or_else(unknown)?);
         }
         let next = tasks.get(self.size).and_then(|_| tasks.get(self.size - 1)).map(|last| last.id.clone());
@@ -117,7 +118,7 @@ pub(super) fn check_history(params: &Value) -> Result<(), Failure> {
     let length = &params["historyLength"];
     match length.is_null() || length.as_u64().is_some_and(|length| i32::try_from(length).is_ok()) {
         true => Ok(()),
-        false => Err(Failure::invalid("historyLength", "it is not a whole number from 0 on")),
+        false => Err(Failure::invalid("historyLength", "it is not a whole number of at least 0")),
     }
 }
 

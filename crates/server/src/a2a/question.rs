@@ -37,7 +37,7 @@ impl Question {
             return Err(Failure::invalid("message.messageId", "the message has no messageId; give it a new UUID"));
         }
         if message["role"] != "ROLE_USER" {
-            return Err(Failure::invalid("message.role", "the role of a message to an agent is ROLE_USER"));
+            return Err(Failure::invalid("message.role", "the role of a message to this agent must be ROLE_USER"));
         }
         let context = id(message, "contextId", "message.contextId")?;
         let task = id(message, "taskId", "message.taskId")?;
@@ -78,7 +78,7 @@ fn arguments(parts: &Value) -> Result<Map<String, Value>, Failure> {
                 return Err(Failure::new(Kind::ContentTypeNotSupported, message));
             }
             _ => {
-                let message = "a part is neither a text nor an object of data";
+                let message = "a part is neither text nor a JSON object";
                 return Err(Failure::invalid("message.parts", message));
             }
         }
@@ -88,7 +88,10 @@ fn arguments(parts: &Value) -> Result<Map<String, Value>, Failure> {
         arguments.entry("query").or_insert(text.into());
     }
     if arguments.is_empty() {
-        return Err(Failure::invalid("message.parts", "the message is empty; describe the task that an agent is for"));
+        return Err(Failure::invalid(
+            "message.parts",
+            "the message is empty; describe the task for which you need an agent",
+        ));
     }
     Ok(arguments)
 }

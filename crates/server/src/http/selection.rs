@@ -121,14 +121,14 @@ impl Selection {
         if self.after.is_some() {
             return Err(Problem::invalid_parameter(
                 "after",
-                "`after` requires the order of ascending ids; use `offset`",
+                "`after` is only possible in ascending order of ids; use `offset` instead",
             ));
         }
         match self.limit.map(|limit| self.offset + limit).filter(|end| *end <= MAX_DEPTH) {
             Some(depth) => Ok(Some(Sorting { field, descending, depth })),
             None => {
                 let detail = format!(
-                    "only the order of ascending ids has no limit; any other order requires a `limit`, and `offset` \
+                    "only a list in ascending order of ids is unlimited; other orders require a `limit`, and `offset` \
                      plus `limit` can be at most {MAX_DEPTH}"
                 );
                 Err(Problem::invalid_parameter("sort_by", detail))

@@ -70,7 +70,7 @@ impl Since {
             return;
         }
         let position = Position { epoch, seq };
-        let text = format!("since={seq} doesn't name a log; use since={position} (epoch-seq)");
+        let text = format!("since={seq} doesn't say which log it refers to; use since={position} (epoch-seq)");
         response.insert_header((WARNINGS, 1)).insert_header((WARNING, format!("299 agentdex \"{text}\"")));
     }
 }

@@ -228,8 +228,8 @@ fn say_how_to_register(error: Error) -> Error {
     let Error::FetchFailed { url, status, reason, retry_after, source } = error else { return error };
     let advice = match status {
         Some(401 | 403) => {
-            ": it needs credentials, and the registry sends none: register the document itself, as a file, or the URL of one \
-             that anybody may read"
+            "; it requires credentials, which the registry doesn't send. Register the document as a file, or give a URL \
+             that is publicly readable"
         }
         Some(300..=399) => "; register the document itself, as a file, or a URL that is publicly readable",
         _ => "; give the URL of the document itself, or register it as a file",

@@ -292,7 +292,7 @@ impl TrackRequest {
         let warning = self.ttl.zip(ttl).and_then(|(requested, granted)| ttl_out_of_range(requested, granted));
         imported.things.iter_mut().for_each(|thing| thing.warnings.extend(warning.clone()));
         if let (Some(before), Some(first)) = (url_before, imported.things.first_mut()) {
-            let message = format!("its source has changed; it was {} until now", shown(before));
+            let message = format!("the source of the Thing has changed; until now, it was {}", shown(before));
             first.warnings.push(Violation::new("", "source-changed", message));
         }
         imported

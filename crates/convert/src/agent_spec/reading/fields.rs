@@ -113,9 +113,7 @@ impl<'d> Reader<'d, '_> {
     ) {
         for (since, trigger) in field.since {
             if self.graph.version < *since && self.triggers(*trigger, value) {
-                self.check_version(*since, at, || {
-                    format!("`{}` of {known}, used like this, was introduced", field.name)
-                });
+                self.check_version(*since, at, || format!("this use of `{}` in {known} was introduced", field.name));
             }
         }
     }

@@ -98,7 +98,7 @@ impl<'r> ServerReader<'r> {
         let Some(unknown) = self.values.keys().find(|name| !self.used.contains(*name)) else { return Ok(()) };
         let known: Vec<&str> = self.open.iter().map(String::as_str).collect();
         let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
-        Err(format!("the server has no variable {unknown:?} that can be given; {known}"))
+        Err(format!("the server has no variable {unknown:?} that can be set; {known}"))
     }
 
     pub(super) fn read(&mut self, candidate: Candidate<'_>) -> Reading<Connection> {
@@ -347,7 +347,7 @@ fn check_url(url: &Template) -> Reading<()> {
     }
     let plain = url.render(|_| "1".to_owned());
     match read_url(&plain)? {
-        (false, false) => Err(format!("{plain}: only https:// keeps others from reading the messages")),
+        (false, false) => Err(format!("{plain}: without https://, others could read the messages")),
         _ => Ok(()),
     }
 }

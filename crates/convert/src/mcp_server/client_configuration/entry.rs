@@ -172,8 +172,12 @@ impl<'w> EntryWriter<'w> {
                         let client = self.client.title();
                         let name = &variable.name;
                         return Err(match variable.is_secret {
-                            true => format!("{client} can't read the secret {name} from a variable there"),
-                            false => format!("{client} reads no variables there, and {name} has no value"),
+                            true => {
+                                format!("the secret {name} is needed where {client} doesn't read environment variables")
+                            }
+                            false => {
+                                format!("{name} has no value, and {client} doesn't read environment variables there")
+                            }
                         });
                     }
                     self.use_variable(variable);

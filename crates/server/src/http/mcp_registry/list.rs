@@ -89,7 +89,7 @@ impl Asked {
             && parameters.text("include_deleted").is_some()
             && !parameters.flag("include_deleted")?
         {
-            let detail = "`updated_since` includes servers that are `deleted`; omit `include_deleted=false`";
+            let detail = "with `updated_since`, deleted servers are always listed; omit `include_deleted=false`";
             return Err(Problem::invalid_parameter("include_deleted", detail));
         }
         let version = parameters.version("version")?;
