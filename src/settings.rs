@@ -61,20 +61,21 @@ pub struct Settings {
         hide_possible_values = true
     )]
     pub redact: Redact,
-    /// Time to live of agents that request none [default: unlimited]
+    /// Time to live of agents, unless the request specifies it [default: unlimited]
     #[arg(long, help_heading = "Descriptions", value_name = "SECONDS")]
     pub default_ttl: Option<u64>,
-    /// Minimum time to live; shorter requests are raised to it
+    /// Minimum time to live; shorter times are raised to it
     #[arg(long, help_heading = "Descriptions", value_name = "SECONDS")]
     pub min_ttl: Option<u64>,
-    /// Maximum time to live; longer requests are reduced to it
+    /// Maximum time to live; longer times are reduced to it
     #[arg(long, help_heading = "Descriptions", value_name = "SECONDS")]
     pub max_ttl: Option<u64>,
     /// Model for search by meaning: the built-in one, none (search by words only), or a directory with a sentence
     /// encoder (model.safetensors, config.json, and vocab.txt or tokenizer.json)
     #[arg(long, help_heading = "Search", value_name = "DIR|built-in|none", default_value = "built-in")]
     pub embedding_model: EmbeddingModel,
-    /// Weight of meaning against words (BM25), from 0 to 1000 [default: 40, with a directory 60]
+    /// Weight of the score by meaning, compared to the score by words (BM25), from 0 to 1000 [default: 40, with a
+    /// directory 60]
     #[arg(long, help_heading = "Search", value_name = "NUMBER", value_parser = number::<u32>(0..=1000))]
     pub semantic_scale: Option<u32>,
     /// Answer SPARQL queries at /search/sparql. All descriptions are held in memory as statements, 4 to 20 KB for each agent
@@ -92,8 +93,8 @@ pub struct Settings {
     /// Reject all writes
     #[arg(long, help_heading = "Access")]
     pub read_only: bool,
-    /// Let clients with the role register talk to agents through the server, also on the web page: call actions, read
-    /// and write properties, subscribe to events
+    /// Let clients with the role register talk to agents through the server: call actions, read and write properties,
+    /// and subscribe to events. The web page offers this, too
     #[arg(long, help_heading = "Access")]
     pub conversations: bool,
     /// Allow addresses other than loopback without --auth or TLS
@@ -102,7 +103,8 @@ pub struct Settings {
     /// Web origin whose pages may call the API, or * for all; can be repeated
     #[arg(long, help_heading = "Access", value_name = "ORIGIN")]
     pub cors_origin: Vec<String>,
-    /// Host name under which clients reach the server, besides localhost and addresses, or * for all; can be repeated
+    /// Host name under which clients reach the server, in addition to localhost and IP addresses; * allows all names; can
+    /// be repeated
     #[arg(long, help_heading = "Access", value_name = "HOST")]
     pub allowed_host: Vec<String>,
     /// PEM file with the certificate chain for HTTPS and MQTT over TLS; reloaded when it changes, and on SIGHUP
@@ -111,11 +113,12 @@ pub struct Settings {
     /// PEM file with the private key of the certificate
     #[arg(long, help_heading = "TLS", value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
-    /// With --auth, also accept client certificates of the authorities in this PEM file. The owner is the first DNS
+    /// With --auth, also accept client certificates issued by the authorities in this PEM file. The owner is the first DNS
     /// name, URI, or common name in the certificate
     #[arg(long, help_heading = "TLS", value_name = "FILE")]
     pub tls_client_ca: Option<PathBuf>,
-    /// Role of clients with a certificate, or with this name in it; can be repeated [default: read]
+    /// Role of clients with a certificate; with NAME=, only if the certificate contains this name; can be repeated
+    /// [default: read]
     #[arg(long, help_heading = "TLS", value_name = "[NAME=]ROLE", value_parser = role_entry)]
     pub tls_client_role: Vec<String>,
     /// With --auth, also accept access tokens of this authorization server (OpenID Connect, OAuth 2.0)
@@ -133,8 +136,8 @@ pub struct Settings {
     /// Claim with the names of roles, such as /realm_access/roles [default: scope]
     #[arg(long, help_heading = "OpenID Connect", value_name = "CLAIM")]
     pub oidc_role_claim: Option<String>,
-    /// Role of tokens, or of tokens with this name in the role claim; can be repeated [default: read=read,
-    /// register=register, admin=admin]
+    /// Role of clients with a token; with NAME=, only if the role claim contains this name; can be repeated [default:
+    /// read=read, register=register, admin=admin]
     #[arg(long, help_heading = "OpenID Connect", value_name = "[NAME=]ROLE", value_parser = role_entry)]
     pub oidc_role: Vec<String>,
     /// Client id for signing in on the web page. Register it at the issuer as a public client with the URL of the page
@@ -159,7 +162,7 @@ pub struct Settings {
     /// First level of all MQTT topics
     #[arg(long, help_heading = "MQTT", value_name = "PREFIX", default_value = "agentdex")]
     pub mqtt_prefix: String,
-    /// Session expiry of MQTT clients that request none, such as those of MQTT 3.1.1
+    /// Session expiry of MQTT clients that don't set it, such as MQTT 3.1.1 clients
     #[arg(long, help_heading = "MQTT", value_name = "SECONDS", default_value_t = 86400, value_parser = number::<u64>(1..=u32::MAX.into()))]
     pub mqtt_session_expiry: u64,
     /// Maximum number of HTTP connections [default: half of the file descriptors, at most 16384]

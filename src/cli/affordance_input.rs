@@ -13,7 +13,7 @@ use agentdex_consumer::{Affordance, Agent, Error, Settings};
 
 #[derive(Debug, Args)]
 pub(super) struct UriVariables {
-    /// Value of a URI variable; can be repeated. An input member of the same name takes precedence
+    /// Value of a variable in the URL; can be repeated
     #[arg(long = "variable", value_name = "NAME=VALUE")]
     variables: Vec<String>,
 }

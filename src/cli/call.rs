@@ -27,7 +27,8 @@ pub(super) struct Arguments {
     id: String,
     /// Action to call; without one, the actions of the agent are listed
     action: Option<String>,
-    /// Input as JSON, or - for standard input. Members that are URI variables of the action become part of the URL
+    /// Input as JSON, or - for standard input. A member with the name of a variable in the URL sets this variable, and
+    /// takes precedence over --variable
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
     #[command(flatten)]

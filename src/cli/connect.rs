@@ -35,10 +35,10 @@ use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without --write, the configuration is printed. With --write, it is added to the user's file of the client; \
-    everything else in that file stays as it is, and a copy of the file is kept beside it. A file that can't be read as a whole, \
-    is a symbolic link, or changes meanwhile is left as it is, and the exit status is 1.\n\n\
-    Secrets are never written: the configuration refers to environment variables, which standard error lists."
+    after_help = "Without --write, the configuration is printed. With --write, it is added to your configuration file of the \
+    client; the rest of the file stays unchanged, and a backup copy is kept next to it. If the file can't be parsed, is a \
+    symbolic link, or is changed by another program in the meantime, it isn't written, and the exit status is 1.\n\n\
+    Secrets are never written: the configuration refers to environment variables, which are listed on standard error."
 )]
 pub(super) struct Arguments {
     /// Client to configure
@@ -49,7 +49,7 @@ pub(super) struct Arguments {
     /// Write the configuration file of the client
     #[arg(long)]
     write: bool,
-    /// Replace the server that has the same name in the file
+    /// Replace a server of the same name in the file
     #[arg(long, requires = "write")]
     replace: bool,
     /// Name of the server in the configuration
@@ -58,10 +58,10 @@ pub(super) struct Arguments {
     /// Value of a variable, argument, or header of the server, except secrets
     #[arg(long = "variable", value_name = "NAME=VALUE", value_parser = variable)]
     variables: Vec<(String, String)>,
-    /// Write this file instead of the user's, such as .mcp.json in a project
+    /// File to write instead of your configuration file, such as .mcp.json in a project
     #[arg(long, requires = "write", value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Accept the command that starts the server, without being asked
+    /// Accept the command that starts the server, without asking
     #[arg(long, requires = "write")]
     yes: bool,
     /// Print a JSON object with the configuration and the effect
@@ -77,7 +77,7 @@ fn name(text: &str) -> Result<String, String> {
     match is_configured_name(text) {
         true => Ok(text.to_owned()),
         false => {
-            Err("a name has a letter and then letters, digits, hyphens, and underscores, at most 32 in all".into())
+            Err("a name must start with a letter, and have at most 32 letters, digits, hyphens, and underscores".into())
         }
     }
 }
@@ -255,7 +255,7 @@ fn report(arguments: &Arguments, configuration: &Configuration, file: &UserFile,
         Effect::Unchanged => ("unchanged", format!("{path} already has this entry"), None),
         Effect::Created => ("created", format!("created {path}"), None),
         Effect::Updated { backup } => {
-            ("updated", format!("updated {path}; the former file is {}", backup.display()), Some(backup))
+            ("updated", format!("updated {path}; the former file was copied to {}", backup.display()), Some(backup))
         }
     };
     if arguments.json {

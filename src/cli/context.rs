@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Save the registry that --url names, with its API key and certificates.
+    /// Save the registry at --url, with its API key and certificates.
     #[command(
         after_help = "The API key is read from --api-key or from the variable AGENTDEX_API_KEY, and stored in a file that \
         only you can read. The first context becomes the current one."

@@ -15,8 +15,8 @@ use agentdex_client::{RegistryClient, Version};
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Version to print: an exact version, an npm-style range (selects the highest match), or latest. Later edits
-    /// are not applied
+    /// Version to print: an exact version, an npm-style range (selects the highest match), or latest. It is
+    /// printed as it was registered, without later edits
     #[arg(long, value_name = "RANGE")]
     version: Option<String>,
     /// List all versions; the served one comes first

@@ -57,16 +57,20 @@ fn help(flag: &Flag) -> String {
     let purpose = match flag.name {
         "id" => return "Id of the agent, instead of the one in the document or derived from it".to_owned(),
         "base" => {
-            return "Address of the agent; {id} and {name} in it are replaced (agent-spec). For other formats, the URL of \
-                    the document, to resolve relative URLs"
+            return "agent-spec: address of the agent, in which {id} and {name} are replaced. Other formats: URL of the \
+                    document, against which relative URLs are resolved"
                 .to_owned();
         }
-        "protocol" => "How to call the agent: with its inputs as JSON, or over A2A",
-        "security" => "Security scheme, if the document names none; apikey is a key in the header X-API-Key",
-        "profile" => "Validation profile: the rules of the language, or those of its reference implementation",
-        "publisher" => "Namespace of ids that aren't UUIDs, as in urn:agentspec:PUBLISHER:ID; local by default",
-        "nested" => "Register nested agents as agents of their own",
-        "tools" => "Register reachable tools as agents of their own",
+        "protocol" => "Protocol for calling the agent: its inputs as JSON over HTTP, or A2A",
+        "security" => {
+            "Security scheme to use if the document doesn't name one; apikey is a key in the header X-API-Key"
+        }
+        "profile" => "Rules for validation: those of the specification, or those of its Python SDK",
+        "publisher" => {
+            "Publisher in the ids urn:agentspec:PUBLISHER:ID, for components without a UUID; local by default"
+        }
+        "nested" => "Register nested agents as separate agents, too",
+        "tools" => "Register callable tools as separate agents, too",
         "publish_prompts" => "Store prompts, instructions, and resources, and make them searchable",
         _ => flag.of_formats.first().map_or("", |(_, parameter)| parameter.help),
     };

@@ -91,7 +91,7 @@ struct Create {
     /// Match by words only
     #[arg(long)]
     lexical: bool,
-    /// Minimum cosine for a match by meaning, from 0 to 1 [default: computed from the current results]
+    /// Minimum similarity (cosine) for a match by meaning, from 0 to 1 [default: computed from the current results]
     #[arg(long, value_name = "COSINE", value_parser = threshold)]
     threshold: Option<f32>,
     /// Who can see the query besides its owner and admins [default: private with --auth, else public]

@@ -53,8 +53,8 @@ pub(super) struct Arguments {
     urls_of_agents: Vec<String>,
     #[arg(long, help = help_of_format("Format of all documents"))]
     format: Option<Format>,
-    /// Remove the agents this many seconds after their last renewal. With --url-of-agent, the minimum is 60, and
-    /// tracking renews the agents even while the source is unavailable
+    /// Remove the agents unless they are renewed within this time. With --url-of-agent, the minimum is 60, and the
+    /// registry renews the agents itself, even while their source is unavailable
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     ttl: Option<u64>,
     /// Keep running, and renew the agents at half their time to live
@@ -64,9 +64,9 @@ pub(super) struct Arguments {
     /// that the same file updates the same agent. Documents from standard input always get a new id
     #[arg(long)]
     new_id: bool,
-    /// Replace the agent with this id even if it looks unrelated (other title, description, capabilities, and
-    /// addresses), or if actions, forms, or security would be lost. With a Thing Description, the imported
-    /// original, other versions, edits, and tracking of the agent are dropped as well
+    /// Replace an agent even if the new description looks unrelated (other title, description, capabilities, and
+    /// addresses), or lacks actions, forms, or security. A Thing Description also replaces the imported original,
+    /// other versions, edits, and tracking of the agent
     #[arg(long)]
     replace: bool,
     /// Print a line of JSON for each file or URL
@@ -75,7 +75,7 @@ pub(super) struct Arguments {
     /// Print only errors and warnings
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
-    /// Print a line for each agent. By default, a terminal shows only a count if there are more than 20
+    /// Print a line for each agent. By default, if there are more than 20, a terminal shows only totals
     #[arg(long, short, conflicts_with_all = ["json", "quiet"])]
     verbose: bool,
     #[command(flatten)]

@@ -44,8 +44,8 @@ pub(super) struct Remote {
     /// PEM file with a client certificate and its key, to use instead of an API key [env: AGENTDEX_CLIENT_CERT]
     #[arg(long, global = true, value_name = "FILE")]
     client_cert: Option<PathBuf>,
-    /// Use this registry of `agentdex context list` [env: AGENTDEX_CONTEXT] [default: the context set by `agentdex
-    /// context use`]
+    /// Saved registry to use, by its name in `agentdex context list` [env: AGENTDEX_CONTEXT] [default: the context set
+    /// by `agentdex context use`]
     #[arg(long, global = true, value_name = "NAME")]
     context: Option<String>,
 }

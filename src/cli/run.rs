@@ -47,13 +47,13 @@ pub(super) struct Arguments {
     /// File with a chain or an Agent Spec Flow (YAML or JSON, - for standard input), or id of a registered Flow
     #[arg(value_name = "FILE|ID")]
     what: String,
-    /// Input as JSON or plain text; @FILE reads it from a file, - from standard input
+    /// Input as JSON or plain text. @FILE reads it from this file, and - from standard input
     #[arg(long, value_name = "JSON|@FILE")]
     input: Option<String>,
     /// Save the run to this file after each step, and resume the run that the file contains
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Answer to the first question of the saved run
+    /// Answer to the first open question of the saved run
     #[arg(long, value_name = "TEXT", requires = "state")]
     answer: Option<String>,
     /// Print each event as a line of JSON

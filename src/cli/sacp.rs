@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 enum Command {
     /// Print instructions to append to a system prompt.
     Prompt {
-        /// Include the keys of `data` that an action of this agent declares for its responses
+        /// Agent whose action declares the members of `data`; the instructions list them
         id: Option<String>,
         #[command(flatten)]
         action: Action,

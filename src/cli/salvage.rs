@@ -23,8 +23,8 @@ use agentdex::{
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The damaged directory is read from a copy in the folder for temporary files (TMPDIR). Unless nothing was lost, \
-    all agents become private and all keys are revoked."
+    after_help = "The damaged directory is read from a copy in the folder for temporary files (TMPDIR). If anything was lost, \
+    all agents become private, and all keys are revoked."
 )]
 pub(super) struct Arguments {
     /// Data directory of a stopped registry

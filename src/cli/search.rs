@@ -114,10 +114,10 @@ pub(super) struct Filters {
     /// Only agents that support this channel
     #[arg(long, value_name = "CHANNEL")]
     channel: Vec<String>,
-    /// Only agents with actions that answer in this protocol (sacp)
+    /// Only agents with an action that answers in this protocol: sacp
     #[arg(long, value_name = "PROTOCOL")]
     speaks: Vec<String>,
-    /// Only agents with a stale or current source, or MCP servers that their registry marks as deprecated or deleted
+    /// Only agents with this status: stale or current (their source), deprecated or deleted (as their MCP registry says)
     #[arg(long, value_name = "stale|deprecated|deleted|current")]
     status: Vec<String>,
     /// Only agents whose card has this signature status: valid, invalid, untrusted, or unsigned
@@ -126,8 +126,8 @@ pub(super) struct Filters {
     /// Only agents with this version, or a version in this npm-style range, such as '>=1.2 <3'
     #[arg(long, value_name = "VERSION")]
     version: Vec<String>,
-    /// Only agents that have this value, such as capability=billing; unlike the options above, repeated values must all
-    /// match
+    /// Only agents with this value, such as tag=beta. If it is repeated, all values must match; of the options above, any
+    /// value is sufficient
     #[arg(long, value_name = "FIELD=VALUE", value_parser = of_field(Condition::AllOf))]
     all: Vec<OfField>,
     /// Only agents without this value, such as tag=beta

@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     files: Vec<PathBuf>,
     #[arg(long, help = help_of_format("Format of all files"))]
     format: Option<Format>,
-    /// Write each Thing Description to a file of its own in this folder
+    /// Write each Thing Description to a separate file in this folder
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Create Thing Models for agents without an address, if the format allows it
@@ -44,7 +44,7 @@ pub(super) struct Arguments {
     thing_model: bool,
     #[command(flatten)]
     mapping: Mapping,
-    /// Print JSON on one line; with --out, a line with the name of each file
+    /// Print each Thing Description on one line; with --out, print a line of JSON for each file
     #[arg(long)]
     json: bool,
 }

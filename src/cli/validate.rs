@@ -33,7 +33,7 @@ pub(super) struct Arguments {
     files: Vec<PathBuf>,
     #[arg(long, help = help_of_format("Format of all files"))]
     format: Option<Format>,
-    /// Report problems that a lenient registry would fix in Thing Descriptions as errors
+    /// Treat problems in Thing Descriptions as errors, even if a lenient registry would fix them
     #[arg(long)]
     strict: bool,
     /// Print a line of JSON for each file

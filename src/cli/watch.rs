@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     /// Match by meaning only
     #[arg(long)]
     semantic: bool,
-    /// Only this kind of change: created, updated, removed, or with a query also matched, unmatched
+    /// Only this kind of change: created, updated, or removed; with a query, also matched or unmatched
     #[arg(long = "type", value_name = "KIND", value_parser = kind)]
     type_: Option<MatchKind>,
     /// Only agents that have, or had, this capability (its id, or its name if it has no id)

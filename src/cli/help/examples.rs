@@ -71,21 +71,21 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     (
         "patch",
         &[
-            ("Change the title", "agentdex patch urn:example:tides '{\"title\": \"Tide agent\"}'"),
-            ("Remove a member", "agentdex patch urn:example:tides '{\"support\": null}'"),
-            ("Read the changes from a file", "agentdex patch urn:example:tides - < changes.json"),
+            ("Change the title", "agentdex patch urn:example:agents:tides '{\"title\": \"Tide agent\"}'"),
+            ("Remove a member", "agentdex patch urn:example:agents:tides '{\"support\": null}'"),
+            ("Read the changes from a file", "agentdex patch urn:example:agents:tides - < changes.json"),
         ],
     ),
     (
         "remove",
         &[
-            ("Remove an agent", "agentdex remove urn:example:tides"),
-            ("Remove one version of an agent", "agentdex remove urn:example:tides --version 1.2.0"),
+            ("Remove an agent", "agentdex remove urn:example:agents:tides"),
+            ("Remove one version of an agent", "agentdex remove urn:example:agents:tides --version 1.2.0"),
         ],
     ),
     ("imports", &[("List the sources that can't be fetched", "agentdex imports --status stale")]),
-    ("refresh", &[("Fetch the agent card again", "agentdex refresh urn:example:tides")]),
-    ("untrack", &[("Stop updating the agent from its source", "agentdex untrack urn:example:tides")]),
+    ("refresh", &[("Fetch the agent card again", "agentdex refresh urn:example:agents:tides")]),
+    ("untrack", &[("Stop updating the agent from its source", "agentdex untrack urn:example:agents:tides")]),
     (
         "search",
         &[
@@ -110,22 +110,25 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "get",
         &[
             ("Print the description of an agent", "agentdex get 'World clock'"),
-            ("Print the highest version below 2", "agentdex get urn:example:tides --version '<2'"),
-            ("List the versions", "agentdex get urn:example:tides --versions"),
+            ("Print the highest version below 2", "agentdex get urn:example:agents:tides --version '<2'"),
+            ("List the versions", "agentdex get urn:example:agents:tides --versions"),
         ],
     ),
     (
         "diff",
         &[
-            ("Compare a file with what is registered", "agentdex diff urn:example:tides tides.json"),
-            ("Compare two versions", "agentdex diff urn:example:tides@1.0.0 urn:example:tides@1.1.0"),
+            ("Compare a file with what is registered", "agentdex diff urn:example:agents:tides tides.json"),
+            ("Compare two versions", "agentdex diff urn:example:agents:tides@1.0.0 urn:example:agents:tides@1.1.0"),
         ],
     ),
     (
         "export",
         &[
-            ("Print an agent card", "agentdex export urn:example:tides --format a2a"),
-            ("Write an Agent Spec file", "agentdex export urn:example:tides --format agent-spec --out tides.yaml"),
+            ("Print an agent card", "agentdex export urn:example:agents:tides --format a2a"),
+            (
+                "Write an Agent Spec file",
+                "agentdex export urn:example:agents:tides --format agent-spec --out tides.yaml",
+            ),
         ],
     ),
     ("queries list", &[("List saved queries", "agentdex queries list")]),
@@ -186,8 +189,8 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
             ("Save the run, and answer a question later", "agentdex run chain.json --state run.json --answer yes"),
         ],
     ),
-    ("sacp prompt", &[("Print the instructions for an agent", "agentdex sacp prompt urn:example:tides")]),
-    ("sacp check", &[("Check an answer", "agentdex sacp check answer.txt --agent urn:example:tides")]),
+    ("sacp prompt", &[("Print the instructions for an agent", "agentdex sacp prompt urn:example:agents:tides")]),
+    ("sacp check", &[("Check an answer", "agentdex sacp check answer.txt --agent urn:example:agents:tides")]),
     (
         "watch",
         &[
@@ -196,7 +199,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
             ("Print removed agents as JSON", "agentdex watch --type removed --json"),
         ],
     ),
-    ("history", &[("List the changes to an agent", "agentdex history urn:example:tides")]),
+    ("history", &[("List the changes to an agent", "agentdex history urn:example:agents:tides")]),
     (
         "changes",
         &[
@@ -214,11 +217,11 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     (
         "access",
         &[
-            ("Show who can see an agent", "agentdex access urn:example:tides"),
-            ("Hide an agent from others", "agentdex access urn:example:tides --visibility private"),
+            ("Show who can see an agent", "agentdex access urn:example:agents:tides"),
+            ("Hide an agent from others", "agentdex access urn:example:agents:tides --visibility private"),
             (
                 "Share an agent with a namespace",
-                "agentdex access urn:example:tides --namespace harbor --visibility namespace",
+                "agentdex access urn:example:agents:tides --namespace harbor --visibility namespace",
             ),
         ],
     ),

@@ -41,7 +41,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         schema: include_str!("schema.json"),
         parameters: &[
             Parameter::id("Id of the document's Thing, instead of its component's id"),
-            Parameter::new("base", ParameterKind::Text, "URL of the agent; `{id}` and `{name}` in it are replaced"),
+            Parameter::new("base", ParameterKind::Text, "URL of the agent, in which `{id}` and `{name}` are replaced"),
             Parameter::new(
                 "protocol",
                 ParameterKind::Choice(&[Protocol::Http.name(), Protocol::A2a.name()]),
@@ -56,23 +56,23 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
                     Security::Bearer.name(),
                     Security::ApiKey.name(),
                 ]),
-                "Security scheme, if the document names none; apikey is a key in the header X-API-Key",
+                "Security scheme to use if the document doesn't name one; apikey is a key in the header X-API-Key",
             ),
             Parameter {
                 is_for_validation: true,
                 ..Parameter::new(
                     "profile",
                     ParameterKind::Choice(&["spec", "sdk"]),
-                    "Validation rules: those of the language, or those of its reference implementation",
+                    "Rules for validation: those of the specification, or those of its Python SDK",
                 )
             },
             Parameter::new(
                 "publisher",
                 ParameterKind::Text,
-                "Namespace of ids that are not UUIDs (urn:agentspec:PUBLISHER:ID); `local` by default",
+                "Publisher in the ids `urn:agentspec:PUBLISHER:ID`, for components without a UUID; `local` by default",
             ),
-            Parameter::new("nested", ParameterKind::Flag, "Register nested agents as Things of their own"),
-            Parameter::new("tools", ParameterKind::Flag, "Register reachable tools as Things of their own"),
+            Parameter::new("nested", ParameterKind::Flag, "Register nested agents as separate Things, too"),
+            Parameter::new("tools", ParameterKind::Flag, "Register callable tools as separate Things, too"),
             Parameter::new(
                 "publish_prompts",
                 ParameterKind::Flag,
