@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{agent, run, stderr, stdout};
 use crate::{process::ServerProcess, support::eventually};
@@ -33,7 +33,20 @@ fn registry_is_an_agent_of_another_registry() {
     let server = run(&["register", "--url-of-agent", &format!("{}/mcp", one.url()), "--url", other.url()]);
     assert!(server.status.success(), "{}", stderr(&server));
     let id = stdout(&server).trim().strip_prefix("created ").unwrap().to_owned();
-    let input = json!({"name": "search_agents", "arguments": {"query": "tide"}}).to_string();
-    let called = run(&[&["call", &id, "agentdex", "--input", &input][..], &allowed].concat());
+    let found = run(&["get", &id, "--url", other.url()]);
+    let thing: Value = serde_json::from_str(&stdout(&found)).unwrap();
+    let actions: Vec<&String> = thing["actions"].as_object().unwrap().keys().collect();
+    let tools = [
+        "explore",
+        "find_compatible",
+        "get_agent",
+        "register_agent",
+        "remove_agent",
+        "search_agents",
+        "validate_agent",
+    ];
+    assert_eq!(actions, tools, "{thing}");
+    let input = json!({"query": "tide"}).to_string();
+    let called = run(&[&["call", &id, "search_agents", "--input", &input][..], &allowed].concat());
     assert!(stdout(&called).contains("urn:example:tides"), "{}\n{}", stdout(&called), stderr(&called));
 }

@@ -153,3 +153,71 @@ fn asking_a_server_counts_as_a_fetch_from_its_host() {
     let imported = block_on(fixture.registry.track(TrackRequest::new(live.url("/mcp"), Format::McpServer))).unwrap();
     assert_eq!(imported.things[0].id, "urn:agentdex:mcp:held-up-true");
 }
+
+#[test]
+fn server_whose_card_lists_no_tools_is_asked_for_them() {
+    const CARD: &str = "/mcp/server-card";
+    let card = json!({"$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": "example.a/k", "version": "1.0.0", "description": "K", "title": "Keeper",
+        "remotes": [{"type": "streamable-http", "url": "ORIGIN/mcp"}]});
+    let text = card.to_string();
+    let site = Site::start(move |head| {
+        let mut parts = head.split(' ').skip(1);
+        let (path, lines) = (parts.next().unwrap(), parts.collect::<Vec<_>>().join(" "));
+        let host =
+            lines.lines().find_map(|line| line.to_lowercase().strip_prefix("host: ").map(str::to_owned)).unwrap();
+        let body = text.replace("ORIGIN", &format!("http://{host}"));
+        match path {
+            CARD if lines.contains("\"1\"") => Reply::new("304 Not Modified", &[("etag", "\"1\"")], ""),
+            CARD => Reply::new("200 OK", &[("content-type", "application/json"), ("etag", "\"1\"")], &body),
+            _ => Reply::new("404 Not Found", &[], ""),
+        }
+    });
+    let answer = Arc::new(Mutex::new(None::<Vec<&str>>));
+    let fixture = Fixture::with({
+        let answer = answer.clone();
+        move |tracking| {
+            let fetcher = tracking.fetcher.clone();
+            let describer: agentdex::registry::tracked_sources::ServerDescriber = Arc::new(move |url: String| {
+                let tools = answer.lock().unwrap().clone();
+                let described = tools.map(|names| {
+                    let tools: Vec<_> = names.into_iter().map(|name| json!({"name": name})).collect();
+                    json!({"serverInfo": {"name": "other", "version": "2"}, "tools": tools}).to_string().into_bytes()
+                });
+                let failure = agentdex::Error::FetchRefused { url, reason: "not now".into() };
+                Box::pin(async move { described.ok_or(failure) })
+            });
+            Tracking::new(fetcher).in_background(false).server_describer(describer)
+        }
+    });
+    let id = "urn:agentdex:mcp:example.a/k";
+    let actions = || {
+        let thing = fixture.thing(id);
+        thing["actions"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    let imported = block_on(fixture.registry.track(TrackRequest::new(site.url("/mcp"), None))).unwrap();
+    assert_eq!(imported.things[0].id, id);
+    let warned =
+        imported.warnings.iter().any(|warning| warning.rule == "tools-unknown" && warning.message.contains("not now"));
+    assert!(warned, "{:?}", imported.warnings);
+    assert_eq!(actions(), ["k"]);
+    // It is asked again although the card is the same.
+    for names in [vec!["open", "shut"], vec!["open"]] {
+        *answer.lock().unwrap() = Some(names.clone());
+        assert_eq!(fixture.refresh(id).last_error, None);
+        assert_eq!(actions(), names);
+    }
+    let thing = fixture.thing(id);
+    assert_eq!(
+        (&thing["title"], &thing["actions"]["open"]["forms"][0]["href"]),
+        (&json!("Keeper"), &json!(site.url("/mcp")))
+    );
+    let before = thing["registration"]["modified"].clone();
+    assert_eq!(fixture.refresh(id).last_error, None);
+    assert_eq!(fixture.thing(id)["registration"]["modified"], before);
+    // Tools that are known stay if the server isn't reached.
+    *answer.lock().unwrap() = None;
+    let import = fixture.refresh(id);
+    assert!(import.failures == 1 && import.last_error.unwrap().contains("not now"));
+    assert_eq!(actions(), ["open"]);
+}

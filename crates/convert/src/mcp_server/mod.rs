@@ -38,6 +38,7 @@ mod strict;
 mod terms;
 mod thing;
 mod tool;
+mod unlisted_tools;
 
 pub(super) use self::{authentication::requirement as authentication_requirement, format::FORMAT};
 pub use self::{
@@ -48,6 +49,7 @@ pub use self::{
     read::Server,
     registry_metadata::{RegistryMetadata, registry_metadata_patch, with_registry_metadata},
     thing::id_of,
+    unlisted_tools::{endpoint_without_tools, with_tools},
 };
 
 /// Namespace of the prefix `mcp` in descriptions.

@@ -173,7 +173,7 @@ impl Registry {
             return Ok(Detected::Description(fetched));
         }
         let id = self.id_at(tracker, request, url, format)?;
-        let document = tracker.poller.receive(fetched, format, id.as_deref(), now).await?;
+        let document = tracker.poller.receive_new(fetched, format, id.as_deref(), now).await?;
         Ok(Detected::Document(Box::new(New { url: url.to_owned(), id, document })))
     }
 

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     Error, Result, Timestamp,
-    convert::{Conversion, Format},
+    convert::{Conversion, Format, mcp_server},
     fetch::{Answer, Fetched, Request, Validators},
     signature::{Status, Verification, digest},
-    td::Document,
+    td::{Document, Violation},
 };
 
 /// Media types of documents whose format isn't known.
@@ -61,6 +61,8 @@ pub(super) struct NewDocument {
     pub conversion: Conversion,
     /// Result of verifying an agent card.
     pub verification: Option<Verification>,
+    /// True if the server of a card could not be asked for its tools.
+    pub is_without_tools: bool,
 }
 
 impl Poller {
@@ -82,7 +84,7 @@ impl Poller {
         match self.try_poll(source, original, now).await {
             Ok(polled) => polled,
             Err(error @ Error::FetchFailed { status: Some(404 | 410), .. }) => {
-                let elsewhere = self.fetch_elsewhere(source, now).await;
+                let elsewhere = self.fetch_elsewhere(source, original, now).await;
                 elsewhere.map_or(Polled::Failed(error), |document| Polled::New(Box::new(document)))
             }
             Err(error) => Polled::Failed(error),
@@ -91,11 +93,14 @@ impl Poller {
 
     /// Fetches a document that is no longer at its well-known path from the first other well-known path with an
     /// answer, since each version of a protocol may have a path of its own.
-    async fn fetch_elsewhere(&self, source: &Tracked, now: Timestamp) -> Option<NewDocument> {
+    async fn fetch_elsewhere(&self, source: &Tracked, original: &[u8], now: Timestamp) -> Option<NewDocument> {
         let places = well_known(source.format);
         let site = places.iter().find_map(|place| source.source.strip_suffix(place))?;
         for place in places.iter().map(|place| format!("{site}{place}")).filter(|place| *place != source.source) {
             match self.fetch_new(&place, source.format, Some(&source.id), now).await {
+                Ok(document) if document.is_without_tools && !self.lists_no_tools(source, original).await => {
+                    return None;
+                }
                 Ok(document) => return Some(NewDocument { moved_to: Some(place), ..document }),
                 Err(error) if is_absent(&error) => {}
                 Err(_) => return None,
@@ -108,9 +113,15 @@ impl Poller {
         // Of a card that had secrets, or was imported by hand in the meantime, something else is stored than was
         // signed: to be checked, it has to be fetched again.
         let is_as_sent = !source.format.is_signed() || source.hash() == Some(&digest(original));
-        let known = if is_as_sent { source.validators() } else { Validators::default() };
+        let lists_no_tools = self.lists_no_tools(source, original).await;
+        let known = if is_as_sent && !lists_no_tools { source.validators() } else { Validators::default() };
         let request = request(&source.source, source.format);
         let answer = match self.tracking.fetcher.fetch_if_changed(&request, &known).await {
+            Ok(Answer::Fetched(fetched)) => match self.add_tools(fetched, source.format).await? {
+                // The tools that are known stay until others are.
+                (_, Some(failure)) if !lists_no_tools => return Err(failure),
+                (fetched, _) => Answer::Fetched(fetched),
+            },
             Ok(answer) => answer,
             Err(error) => self.described(&source.source, source.format, error.into()).await?,
         };
@@ -142,6 +153,35 @@ impl Poller {
         }
     }
 
+    /// Adds the tools of its server to a card that lists none. The server itself is asked for them, so the result has no validators.
+    /// If that fails, returns the card unchanged, and the reason.
+    async fn add_tools(&self, mut fetched: Fetched, format: Format) -> Result<(Fetched, Option<Error>)> {
+        let Some(describer) = self.asks(format) else { return Ok((fetched, None)) };
+        let Some(endpoint) = endpoint_without_tools(&fetched.bytes, &fetched.url).await? else {
+            return Ok((fetched, None));
+        };
+        match self.ask(describer, &endpoint).await {
+            Ok(description) => {
+                let with_tools = mcp_server::with_tools(&fetched.bytes, &description);
+                fetched.bytes = with_tools.unwrap_or(fetched.bytes);
+                fetched.validators = Validators::default();
+                Ok((fetched, None))
+            }
+            Err(failure) => Ok((fetched, Some(failure))),
+        }
+    }
+
+    /// True if a stored document is a card whose server is still to be asked for its tools.
+    async fn lists_no_tools(&self, source: &Tracked, original: &[u8]) -> bool {
+        let endpoint = endpoint_without_tools(original, source.location());
+        self.asks(source.format).is_some() && endpoint.await.is_ok_and(|endpoint| endpoint.is_some())
+    }
+
+    /// The describer of servers, if documents of a format are about them.
+    fn asks(&self, format: Format) -> Option<&ServerDescriber> {
+        self.tracking.server_describer.as_ref().filter(|_| format == Format::McpServer)
+    }
+
     /// Asks a server to describe itself, subject to the rate limits of fetches.
     async fn ask(&self, describer: &ServerDescriber, url: &str) -> Result<Vec<u8>> {
         let _permit = self.tracking.fetcher.permit(url).await?;
@@ -165,7 +205,25 @@ impl Poller {
     /// Fetches a new document and prepares it for registration.
     pub async fn fetch_new(&self, url: &str, format: Format, id: Option<&str>, now: Timestamp) -> Result<NewDocument> {
         let fetched = self.tracking.fetcher.fetch(&request(url, format)).await?;
-        self.receive(fetched, format, id, now).await
+        self.receive_new(fetched, format, id, now).await
+    }
+
+    /// Like [`Poller::receive`], for a document that may be a card without the tools of its server.
+    pub async fn receive_new(
+        &self,
+        fetched: Fetched,
+        format: Format,
+        id: Option<&str>,
+        now: Timestamp,
+    ) -> Result<NewDocument> {
+        let (fetched, failure) = self.add_tools(fetched, format).await?;
+        let mut document = self.receive(fetched, format, id, now).await?;
+        if let Some(failure) = failure {
+            let message = format!("the card lists no tools, and the server could not be asked for them: {failure}");
+            document.conversion.warnings.push(Violation::new("", "tools-unknown", message));
+            document.is_without_tools = true;
+        }
+        Ok(document)
     }
 
     /// Verifies the signatures of a card. `url` is its URL, if known.
@@ -218,7 +276,18 @@ impl Poller {
             let document = FetchedDocument { format, document: &bytes, url: &url, base, id: id.as_deref() };
             let conversion = convert(&document)?;
             let hash = digest(&bytes);
-            Ok(NewDocument { format, hash, url, moved_to: None, validators, max_age, conversion, verification })
+            let (moved_to, is_without_tools) = (None, false);
+            Ok(NewDocument {
+                format,
+                hash,
+                url,
+                moved_to,
+                validators,
+                max_age,
+                conversion,
+                verification,
+                is_without_tools,
+            })
         };
         blocking("converting a document", work).await?
     }
@@ -269,6 +338,12 @@ impl Polled {
             _ => None,
         }
     }
+}
+
+/// Returns the URL at which the server of a card without tools can be asked for them.
+async fn endpoint_without_tools(document: &[u8], url: &str) -> Result<Option<String>> {
+    let (document, url) = (document.to_vec(), url.to_owned());
+    blocking("reading a card", move || mcp_server::endpoint_without_tools(&document, &url)).await
 }
 
 async fn read(document: &[u8]) -> Result<Document> {
