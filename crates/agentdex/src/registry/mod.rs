@@ -61,6 +61,7 @@ mod saved_queries;
 mod searches;
 mod server_metadata;
 mod shared_address;
+mod server_namespaces;
 mod sight;
 #[cfg(feature = "sparql")]
 mod sparql;
@@ -86,8 +87,6 @@ use std::sync::{
 
 use tokio::sync::watch;
 
-#[doc(hidden)]
-pub use self::builder::followed;
 #[cfg(feature = "fetch")]
 pub use self::issuer::IssuerOptions;
 pub use self::{
@@ -118,6 +117,11 @@ pub use self::{
     thing::{Thing, Things},
     versions::ThingVersion,
     write::{Write, Written},
+};
+#[doc(hidden)]
+pub use self::{
+    builder::followed,
+    server_namespaces::{Holding, domain_of},
 };
 use self::{
     clock::Clock,

@@ -41,9 +41,10 @@ impl Registry {
         Ok(self.prepare_put(admission, None, precondition))
     }
 
-    /// Refuses a new id with bidirectional formatting characters, forbidden in IRIs (RFC 3987, section 4.1). Existing agents keep
-    /// such an id.
+    /// Refuses a new id with bidirectional formatting characters, forbidden in IRIs (RFC 3987, section 4.1), and the name of a
+    /// server in the namespace of others. Existing agents keep such an id.
     pub(super) fn check_new_id(&self, id: &str) -> Result<()> {
+        self.check_server_name(id)?;
         let is_bidirectional = |character: char| matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         let Some(found) = id.chars().find(|character| is_bidirectional(*character)) else { return Ok(()) };
         if self.find_record(id)?.is_some() {

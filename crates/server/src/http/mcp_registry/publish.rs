@@ -15,12 +15,11 @@ use super::{
 };
 use crate::{
     Error, Precondition, Registry, Timestamp,
-    access::Namespace,
     convert::{
         Format,
         mcp_server::{self, Options, Server, with_registry_metadata},
     },
-    registry::Import,
+    registry::{Holding, Import, domain_of},
     td::{Report, Violation},
 };
 
@@ -137,18 +136,10 @@ impl Publication {
 /// Refuses callers outside of the namespace of a name. An encoded id has no namespace; the owner of the Thing may change it.
 pub(super) fn check_namespace(registry: &Registry, name: &str) -> Result<(), Error> {
     let Some(namespace) = namespace(name) else { return Ok(()) };
-    if registry.grants().is_none() {
+    if registry.holding_of(namespace) == Holding::Held {
         return Ok(());
     }
-    let labels: Vec<&str> = namespace.rsplit('.').collect();
-    let domain = labels.join(".").to_ascii_lowercase();
-    let claimed = domain.parse::<Namespace>().ok().and_then(|domain| registry.namespaces().find(&domain));
-    let owner = registry.caller().owner();
-    let is_held = claimed
-        .is_some_and(|claimed| owner.is_some_and(|owner| claimed.owner == *owner || claimed.members.contains(owner)));
-    if is_held {
-        return Ok(());
-    }
+    let domain = domain_of(namespace);
     let message = format!(
         "you hold no namespace for {namespace:?}; claim its domain with PUT /namespaces/{domain}, or ask its owner to add you"
     );

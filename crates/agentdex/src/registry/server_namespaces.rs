@@ -1,0 +1,57 @@
+//! Namespaces in the names of MCP servers: `com.example/weather` is in the namespace of the domain `example.com`.
+
+use super::Registry;
+use crate::{
+    Error, Result,
+    access::Namespace,
+    convert::mcp_server::{MCP_NAMESPACE, is_name},
+};
+
+/// Relation of a caller to a namespace.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holding {
+    /// The caller is a member, or may act as any member.
+    Held,
+    /// Others have claimed the namespace.
+    Foreign,
+    Unclaimed,
+}
+
+impl Registry {
+    /// Returns the caller's relation to the namespace in a server's name, such as `com.example`.
+    #[doc(hidden)]
+    pub fn holding_of(&self, namespace: &str) -> Holding {
+        if self.grants().is_none() {
+            return Holding::Held;
+        }
+        let claimed = domain_of(namespace).parse::<Namespace>().ok().and_then(|domain| self.namespaces().find(&domain));
+        let Some(claimed) = claimed else { return Holding::Unclaimed };
+        match self.caller().owner() {
+            Some(owner) if claimed.owner == *owner || claimed.members.contains(owner) => Holding::Held,
+            _ => Holding::Foreign,
+        }
+    }
+
+    /// Refuses a new Thing that would take the name of a server in a namespace that others hold.
+    pub(super) fn check_server_name(&self, id: &str) -> Result<()> {
+        let name = id.strip_prefix(MCP_NAMESPACE).filter(|name| is_name(name));
+        let Some((namespace, _)) = name.and_then(|name| name.split_once('/')) else { return Ok(()) };
+        if self.holding_of(namespace) != Holding::Foreign || self.find_record(id)?.is_some() {
+            return Ok(());
+        }
+        let domain = domain_of(namespace);
+        let message = format!(
+            "names of MCP servers that begin with \"{namespace}/\" are for members of the namespace {domain:?}; ask its owner to \
+             add you, or choose another id"
+        );
+        Err(Error::AccessRefused { message })
+    }
+}
+
+/// Returns the domain of a namespace: `example.com` for `com.example`.
+#[doc(hidden)]
+pub fn domain_of(namespace: &str) -> String {
+    let labels: Vec<&str> = namespace.rsplit('.').collect();
+    labels.join(".").to_ascii_lowercase()
+}
