@@ -16,6 +16,10 @@ use crate::{
 
 /// Maximum length of a title in characters.
 const LONGEST_TITLE: usize = 100;
+/// Maximum length of the message of a status in characters.
+pub(super) const LONGEST_MESSAGE: usize = 500;
+/// Member with the message of a status.
+const MESSAGE: &str = "statusMessage";
 
 /// Version of an MCP server.
 pub(super) struct ListedServer {
@@ -149,11 +153,21 @@ fn document(
     }
 }
 
-/// Returns the metadata of another registry if it is valid, with `isLatest` as in this registry.
+/// Returns the metadata of another registry if it is valid, with `isLatest` as in this registry. Its optional members are left out
+/// if they aren't valid, since their authors may have made them up.
 fn repeated(mut official: Map<String, Value>, is_latest: bool) -> Option<Map<String, Value>> {
     let status = official.get("status")?.as_str()?;
     ServerStatus::from_name(status)?;
     moment(&official, "publishedAt")?;
+    for name in ["statusChangedAt", "updatedAt"] {
+        if moment(&official, name).is_none() {
+            official.remove(name);
+        }
+    }
+    match message(&official) {
+        Some(message) => drop(official.insert(MESSAGE.to_owned(), message.into())),
+        None => drop(official.remove(MESSAGE)),
+    }
     official.insert("isLatest".to_owned(), is_latest.into());
     Some(official)
 }
@@ -163,5 +177,5 @@ fn moment(block: &Map<String, Value>, name: &str) -> Option<Timestamp> {
 }
 
 fn message(block: &Map<String, Value>) -> Option<String> {
-    block.get("statusMessage").and_then(Value::as_str).map(str::to_owned)
+    block.get(MESSAGE).and_then(Value::as_str).map(|message| message.chars().take(LONGEST_MESSAGE).collect())
 }

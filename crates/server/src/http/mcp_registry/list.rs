@@ -85,14 +85,9 @@ impl Asked {
         let cursor = parameters.text("cursor").filter(|cursor| !cursor.is_empty());
         let cursor = cursor.map(|token| Cursor::decode(registry.registry_id(), token, search.is_some())).transpose()?;
         let updated_since = parameters.moment("updated_since")?;
-        if updated_since.is_some()
-            && parameters.text("include_deleted").is_some()
-            && !parameters.flag("include_deleted")?
-        {
-            let detail = "with `updated_since`, deleted servers are always listed; omit `include_deleted=false`";
-            return Err(Problem::invalid_parameter("include_deleted", detail));
-        }
         let version = parameters.version("version")?;
+        // Generated clients send its default, also where `updated_since` overrides it.
+        let includes_deleted = parameters.flag("include_deleted")? || updated_since.is_some();
         Ok(Asked {
             cursor,
             limit,
@@ -100,7 +95,7 @@ impl Asked {
             updated_since,
             depth: if version == Some("latest") { Depth::Latest } else { Depth::All },
             version: version.filter(|version| *version != "latest").map(str::to_owned),
-            includes_deleted: updated_since.is_some() || parameters.flag("include_deleted")?,
+            includes_deleted,
         })
     }
 

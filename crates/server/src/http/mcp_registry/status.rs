@@ -10,15 +10,13 @@ use serde_json::json;
 
 use super::{
     super::{blocking::blocking, compatible::json_body, context::Context, problem::Problem},
-    entry::{Depth, ListedServer, find},
+    entry::{Depth, LONGEST_MESSAGE, ListedServer, find},
     path::Addressed,
     publish::check_namespace,
     read::no_such_server,
 };
 use crate::{Error, Registry, Timestamp};
 
-/// Maximum length of a message in characters.
-const LONGEST_MESSAGE: usize = 500;
 /// Maximum number of attempts after concurrent writes.
 const ATTEMPTS: u32 = 5;
 
