@@ -335,6 +335,18 @@ fn tasks_are_for_the_caller_who_made_them() {
 }
 
 #[test]
+fn agents_whose_ids_are_encoded_stay_in_their_tasks() {
+    let registry = TestRegistry::start();
+    registry.registry().put(agent("urn:x:\u{3164}unseen", "Tide agent")).unwrap();
+    registry.registry().refresh().unwrap();
+    let task = rpc(&registry, "SendMessage", &text("tide"))["result"]["task"].clone();
+    assert_eq!(data(&task)["hits"][0]["id"], "urn:x:%E3%85%A4unseen");
+    assert_eq!(rpc(&registry, "GetTask", &json!({"id": task["id"]}))["result"], task);
+    registry.registry().remove("urn:x:\u{3164}unseen").unwrap();
+    assert_eq!(data(&rpc(&registry, "GetTask", &json!({"id": task["id"]}))["result"])["total"], 0);
+}
+
+#[test]
 fn agents_that_became_hidden_are_not_in_tasks_of_before() {
     let registry = TestRegistry::guarded();
     let (owner, other) = (registry.key("us", Role::Register), registry.key("others", Role::Read));

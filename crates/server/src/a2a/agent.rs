@@ -95,7 +95,7 @@ impl Agent<'_> {
     async fn with_artifacts(&self, tasks: Vec<Arc<Task>>) -> Result<Value, Failure> {
         let registry = self.tools.registry.clone();
         let write = move || {
-            let is_visible = |id: &str| Ok(registry.find(id)?.is_some());
+            let is_visible = |id: &str| RegistryTools::sees(&registry, id);
             tasks.iter().map(|task| task.with_artifacts(is_visible)).collect::<crate::Result<Value>>()
         };
         (self.tools.blocking)(Box::new(write)).await.map_err(|error| self.internal(error))

@@ -147,6 +147,11 @@ impl RegistryTools {
         }
     }
 
+    /// True if the caller sees an agent, whose id is as in a result.
+    pub(crate) fn sees(registry: &Registry, id: &str) -> Result<bool> {
+        Ok(registry.find(&RegistryTools::stored_id(registry, id)?)?.is_some())
+    }
+
     /// Runs work that may block.
     async fn read(&self, work: impl FnOnce() -> Result<Value> + Send + 'static) -> std::result::Result<Value, String> {
         (self.blocking)(Box::new(work)).await.map_err(self.explain)
