@@ -61,6 +61,7 @@ impl ConfigurationFile {
     /// # Errors
     /// A file changed since it was read, or a failed write. The file is unchanged then.
     pub(super) fn replace(&self, text: &str) -> anyhow::Result<Option<PathBuf>> {
+        let _lock = lock_directory(&self.path);
         self.check_unchanged()?;
         let Some(before) = &self.content else {
             let new = Replacement::write(&self.path, text.as_bytes(), None)?;
@@ -117,6 +118,14 @@ fn content_of(path: &Path) -> anyhow::Result<Option<Content>> {
         bail!("{shown}: the file has more than {MAX_BYTES} bytes");
     }
     Ok(Some(Content { bytes, metadata }))
+}
+
+/// Makes other processes of this program wait until the lock is dropped, if the system can lock the directory of a file. Between the
+/// last check and the renaming, only other programs can change the file.
+fn lock_directory(path: &Path) -> Option<File> {
+    let directory = File::open(path.parent()?).ok()?;
+    directory.lock().ok()?;
+    Some(directory)
 }
 
 /// New content in a temporary file beside its target, removed unless it replaces the target.
@@ -225,5 +234,33 @@ mod tests {
         fs::write(&path, "{}").unwrap();
         assert!(absent.replace("{\"b\": 1}").is_err());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn concurrent_writers_lose_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mcp.json");
+        fs::write(&path, "").unwrap();
+        let write = |number: usize| {
+            // What a writer does that is told to try again.
+            for _ in 0..10_000 {
+                let file = ConfigurationFile::read(&path).unwrap();
+                let text = format!("{}{number}\n", file.text().unwrap().unwrap());
+                match file.replace(&text) {
+                    Ok(_) => return,
+                    Err(error) => assert!(error.to_string().contains("meanwhile"), "{error:#}"),
+                }
+            }
+            panic!("{number} doesn't get to write");
+        };
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                scope.spawn(move || write(number));
+            }
+        });
+        let text = fs::read_to_string(&path).unwrap();
+        let written: std::collections::BTreeSet<&str> = text.lines().collect();
+        assert!((written.len(), text.lines().count()) == (8, 8), "{text}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "the file and its copy");
     }
 }
