@@ -578,6 +578,58 @@ fn ten_hits_fit_whatever_their_texts_are() {
     }
 }
 
+/// An id is never cut: fewer hits fit, and the token leads to the others.
+#[test]
+fn hits_with_long_ids_come_on_more_pages() {
+    for filler in ["x", "\u{3164}", "\u{1f600}"] {
+        let registry = TestRegistry::start();
+        let id = |number: usize| {
+            let start = format!("urn:example:{number:02}:");
+            let rest = filler.repeat((1024 - start.len()) / filler.len());
+            start + &rest
+        };
+        for number in 0..12 {
+            registry
+                .registry()
+                .put(described(&id(number), &"Tides ".repeat(100), &"Knows \" the tides ".repeat(50)))
+                .unwrap();
+        }
+        registry.registry().refresh().unwrap();
+        for (name, arguments) in [
+            ("search_agents", json!({"query": "tides"})),
+            ("find_compatible", json!({"want": {"type": "object", "properties": {"tide": {"type": "string"}}}})),
+        ] {
+            for most in [4096, MOST] {
+                let (mut seen, mut token) = (std::collections::BTreeSet::new(), Value::Null);
+                loop {
+                    let mut arguments = arguments.clone();
+                    (arguments["limit"], arguments["max_bytes"]) = (10.into(), most.into());
+                    if token.is_string() {
+                        arguments["page_token"] = token;
+                    }
+                    let answer = modern(&registry, "tools/call", json!({"name": name, "arguments": arguments}));
+                    let page = checked(&registry, &answer, name, most);
+                    let hits = page["hits"].as_array().unwrap();
+                    assert_eq!(page["total"], 12, "{name}");
+                    assert!(hits.len() < 10 && !hits.is_empty(), "{name} {most}: {}", hits.len());
+                    assert!(page["left_out"].is_string() || page["next_page_token"].is_null(), "{page}");
+                    for hit in hits {
+                        assert!(seen.insert(hit["id"].as_str().unwrap().to_owned()), "{hit}");
+                        tool(&registry, "get_agent", json!({"id": hit["id"]}));
+                    }
+                    token = page["next_page_token"].clone();
+                    if token.is_null() {
+                        break;
+                    }
+                }
+                assert_eq!(seen.len(), 12, "{name} {most}");
+            }
+        }
+        let cut = registry.get("/search?q=tides&max_bytes=4096").expect(200);
+        assert!(cut.body.len() <= 4096 && cut.header("link").contains("next"), "{}", cut.body.len());
+    }
+}
+
 #[test]
 fn rest_answers_fit_a_size_too() {
     let registry = with_agents(60, &"Knows the tides of the harbor in words that are many ".repeat(20));

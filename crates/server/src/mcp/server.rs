@@ -9,7 +9,7 @@ use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, json, value::RawValue};
 
 use super::{foreign_text::excerpt, handler::Handler, tools::Tools};
@@ -92,6 +92,17 @@ fn with_short_error(body: Bytes) -> Bytes {
         #[serde(borrow)]
         id: Option<&'a RawValue>,
         error: Option<Reason<'a>>,
+        #[serde(rename = "result")]
+        _result: Option<Unread>,
+    }
+
+    /// Ends the reading of a result, which may be long.
+    struct Unread;
+
+    impl<'de> Deserialize<'de> for Unread {
+        fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Unread, D::Error> {
+            Err(D::Error::custom("it is a result"))
+        }
     }
 
     #[derive(Deserialize)]
@@ -102,7 +113,7 @@ fn with_short_error(body: Bytes) -> Bytes {
         data: Option<Value>,
     }
 
-    let Ok(Failure { id, error: Some(Reason { code, message, data }) }) = serde_json::from_slice(&body) else {
+    let Ok(Failure { id, error: Some(Reason { code, message, data }), .. }) = serde_json::from_slice(&body) else {
         return body;
     };
     let message = match code {

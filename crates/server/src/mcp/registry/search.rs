@@ -56,8 +56,7 @@ impl RegistryTools {
         let offset = page_token::decode(id, &scope, page_token.as_deref())?;
         let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_DEPTH.saturating_sub(offset));
         let search = Search { query, filters: read_filters(filters)?, limit, offset, ..Search::default() };
-        let found = self.search(search).await?;
-        let page = json!({"total": found["total"], "hits": found["hits"]});
+        let page = self.search(search).await?;
         Ok(self.page(page, max_bytes, offset, |next| page_token::encode(id, &scope, next)))
     }
 
@@ -72,7 +71,10 @@ impl RegistryTools {
         let limit = limit.unwrap_or(VALUES);
         let lists = found["facets"].as_object_mut().into_iter().flatten();
         lists.filter_map(|(_, facet)| facet["values"].as_array_mut()).for_each(|values| values.truncate(limit));
-        let mut result = json!({"total": found["total"], "facets": found["facets"]});
+        if let Some(members) = found.as_object_mut() {
+            members.remove("hits");
+        }
+        let mut result = found;
         let left_out = fit(&mut result, "hits", max_bytes.unwrap_or(DEFAULT_BYTES) - ROOM);
         note(&mut result, left_out, "");
         Ok(result)
@@ -92,7 +94,13 @@ impl RegistryTools {
             });
             let facets: Map<String, Value> = facets.collect();
             let hits: Vec<Value> = found.hits.into_iter().map(hit).collect();
-            Ok(json!({"total": found.total, "hits": hits, "facets": facets}))
+            let mut answer = Map::new();
+            answer.insert("total".to_owned(), found.total.into());
+            answer.insert("hits".to_owned(), hits.into());
+            if !search.facets.is_empty() {
+                answer.insert("facets".to_owned(), facets.into());
+            }
+            Ok(answer.into())
         })
         .await
     }
