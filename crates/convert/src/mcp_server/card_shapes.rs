@@ -14,6 +14,7 @@ use super::{
     connection_options::warn_of_options,
     headers::{HEADERS, REQUESTS, header_list, take_headers},
     input::text,
+    schema::{DECLARED, SPELLINGS, TYPE},
 };
 use crate::{shape::Findings, size::size, td::internal::Path};
 
@@ -24,27 +25,15 @@ const MOST_ENDPOINTS: usize = 100;
 /// Depth of lists and objects in which endpoints are looked for: `endpoints`, a transport, its object.
 const DEEPEST_ENDPOINT: usize = 3;
 
-/// Other names of members whose value is a text.
-pub(super) const SPELLINGS: [(&str, &[&str]); 5] = [
-    ("name", &["server_name", "serverName"]),
-    ("title", &["displayName", "display_name"]),
-    ("version", &["server_version", "serverVersion"]),
-    ("description", &["server_description", "serverDescription"]),
-    ("websiteUrl", &["homepage", "website", "documentationUrl", "documentation_url", "documentation"]),
-];
-
 /// Members with endpoints of several transports.
 const TRANSPORTS: [&str; 3] = ["transport", "transports", "endpoints"];
 /// Members with the one endpoint of a server.
 pub(super) const ENDPOINTS: [&str; 9] =
     ["endpoint", "url", "serverUrl", "server_url", "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcpUrl", "mcp_server"];
-/// Members of an endpoint that are its URL, and those that name its transport.
+/// Members of an endpoint with its URL.
 const URL: [&str; 5] = ["url", "endpoint", "uri", "href", "baseUrl"];
-pub(super) const TYPE: [&str; 6] = ["type", "transport", "transportType", "transport_type", "protocol", "kind"];
 
-/// Members of a card that name its transports, and those that may.
-pub(super) const DECLARED: [&str; 6] =
-    ["transport", "transports", "transportType", "transport_type", "supportedTransports", "supported_transports"];
+/// Members of a card that may name its transports.
 const KINDS: [&str; 3] = ["type", "protocol", "kind"];
 
 /// The transport that a name stands for, in any of the spellings in use.

@@ -4,8 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     authentication,
-    card_shapes::{DECLARED, SPELLINGS, TYPE},
-    schema::SERVER,
+    schema::{DECLARED, SERVER, SPELLINGS, TYPE},
 };
 use crate::{
     shape::{self, Findings},

@@ -5,11 +5,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     REGISTRY_METADATA, authentication,
-    card_shapes::{ENDPOINTS, TYPE},
+    card_shapes::ENDPOINTS,
     connection_options::warn_of_unused,
     headers::{HEADERS, REQUESTS, header_list, take_headers},
     input::text,
     reference,
+    schema::TYPE,
 };
 use crate::{shape::Findings, signs::has_any, td::internal::Path};
 

@@ -1,6 +1,22 @@
-//! Table of the members of `server.json` and of Server Cards.
+//! Table of the members of `server.json` and of Server Cards, and their other names in cards without a schema.
 
 use crate::shape::{Expected, Member};
+
+/// Other names of members whose value is a text.
+pub(super) const SPELLINGS: [(&str, &[&str]); 5] = [
+    ("name", &["server_name", "serverName"]),
+    ("title", &["displayName", "display_name"]),
+    ("version", &["server_version", "serverVersion"]),
+    ("description", &["server_description", "serverDescription"]),
+    ("websiteUrl", &["homepage", "website", "documentationUrl", "documentation_url", "documentation"]),
+];
+
+/// Members of an endpoint that name its transport.
+pub(super) const TYPE: [&str; 6] = ["type", "transport", "transportType", "transport_type", "protocol", "kind"];
+
+/// Members of a card that name its transports.
+pub(super) const DECLARED: [&str; 6] =
+    ["transport", "transports", "transportType", "transport_type", "supportedTransports", "supported_transports"];
 
 pub(super) const SERVER: &[Member] = &[
     Member::optional("$schema", Expected::Text),
