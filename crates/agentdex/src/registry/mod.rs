@@ -60,8 +60,8 @@ mod salvage;
 mod saved_queries;
 mod searches;
 mod server_metadata;
-mod shared_address;
 mod server_namespaces;
+mod shared_address;
 mod sight;
 #[cfg(feature = "sparql")]
 mod sparql;

@@ -6,7 +6,7 @@ use actix_web::{
     HttpRequest, HttpResponse,
     http::{
         StatusCode,
-        header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue},
+        header::{ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue},
     },
     web::{self, Data},
 };
@@ -124,9 +124,7 @@ pub(super) async fn ask<T: Tools>(
     request: &HttpRequest,
     body: Vec<u8>,
 ) -> Result<mcp::Answer, Problem> {
-    // The others, such as credentials, are not for it.
-    let is_read = |name: &HeaderName| [ACCEPT, CONTENT_TYPE].contains(name) || name.as_str().starts_with("mcp-");
-    let headers = request.headers().iter().filter(|(name, _)| is_read(name));
+    let headers = request.headers().iter().filter(|(name, _)| ![CONTENT_ENCODING, CONTENT_LENGTH].contains(name));
     // The SDK knows no wildcards.
     let accepts_all = [JSON, EVENT_STREAM].iter().all(|kind| preferred(request, &[kind]).is_some());
     let headers = headers.filter(|(name, _)| !(accepts_all && *name == ACCEPT));
