@@ -242,7 +242,7 @@ mod tests {
         let path = directory.path().join("mcp.json");
         fs::write(&path, "").unwrap();
         let write = |number: usize| {
-            // What a writer does that is told to try again.
+            // A writer tries again after a conflict.
             for _ in 0..10_000 {
                 let file = ConfigurationFile::read(&path).unwrap();
                 let text = format!("{}{number}\n", file.text().unwrap().unwrap());

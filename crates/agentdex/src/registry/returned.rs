@@ -40,7 +40,7 @@ pub(super) struct ReturnedThing {
 pub(super) enum Recognized {
     /// An export, possibly edited.
     Export(ReturnedThing),
-    /// An export with edits that have no counterpart in the Thing. Contains their JSON Pointers.
+    /// Edits without a counterpart in the Thing, by JSON Pointer.
     Inexpressible(Vec<String>),
     /// Any other document.
     Other,
