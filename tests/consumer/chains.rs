@@ -257,7 +257,7 @@ fn credentials_are_for_agents_that_the_caller_names() {
                 "its description is part of the chain"
             };
             assert!(reason(&run).contains("is not sent to"), "{}", reason(&run));
-            assert!(reason(&run).contains(&format!("didn't name the agent: {whose}")), "{}", reason(&run));
+            assert!(reason(&run).contains(&format!("didn't name this agent yourself ({whose})")), "{}", reason(&run));
         }
         let mut run = of(vec![key, origin]).run(chain(inline), "x");
         run.finish().await;

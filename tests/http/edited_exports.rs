@@ -105,7 +105,7 @@ fn provider_of_a_document_is_that_of_a_thing_without_one() {
     let (_, after) = edited("http", &version(), "a2a", |card| card["provider"] = provider.clone());
     let vendor = json!({"lmos:name": "Harbor", "lmos:url": "https://harbor.example"});
     assert_eq!(after["lmos:metadata"]["lmos:vendor"], vendor);
-    assert_eq!(after["@context"][1]["lmos"], "https://eclipse.dev/lmos/protocol/v1#", "{after}");
+    assert_eq!(after["@context"][1]["lmos"], "https://eclipse.dev/lmos/protocol/v1", "{after}");
     let (_, after) = edited("http", &self::vendor(), "aos", |agent| {
         agent["provider"] = json!({"name": "Port", "url": "https://port.example"});
     });
@@ -118,18 +118,26 @@ fn tags_and_names_of_skills_are_those_of_capabilities() {
         card["skills"][1]["tags"] = json!(["sea", "ports"]);
         card["skills"][1]["name"] = "Water level".into();
     });
-    assert_eq!(after["actions"], before["actions"]);
+    // Each capability has a name now, which is the title of its action.
+    let mut actions = after["actions"].clone();
+    let mut titles = actions
+        .as_object_mut()
+        .unwrap()
+        .iter_mut()
+        .map(|(name, action)| (name.clone(), action.as_object_mut().unwrap().remove("title")));
+    assert_eq!(titles.next_back(), Some(("tide".to_owned(), Some("Water level".into()))), "{after}");
+    assert_eq!(titles.next(), Some(("level".to_owned(), Some("level".into()))), "{after}");
+    drop(titles);
+    assert_eq!(actions, before["actions"]);
     let entry = &after["lmos:capabilities"][1];
-    assert_eq!((&entry["lmos:id"], &entry["lmos:tags"]), (&json!("level"), &json!(["sea", "ports"])), "{after}");
+    assert_eq!((&entry["lmos:id"], &entry["lmos:tags"]), (&json!("tide"), &json!(["sea", "ports"])), "{after}");
     let entries = json!([{"lmos:id": "tide", "lmos:name": "Tide"}, {"lmos:id": "level", "lmos:name": "Level"}]);
     let mut further = vendor();
     further["lmos:capabilities"] = entries;
     for (format, list, member, value) in [
         ("a2a", "skills", "tags", json!(["sea"])),
         ("a2a", "skills", "examples", json!(["How high?"])),
-        ("lmos-capabilities", "capabilities", "examples", json!(["How high?"])),
         ("lmos-capabilities", "capabilities", "name", json!("Water level")),
-        ("lmos-capabilities", "capabilities", "version", json!("3.0.0")),
         ("aos", "tools", "name", json!("Water level")),
     ] {
         let (_, after) = edited("http", &further, format, |document| document[list][1][member] = value.clone());

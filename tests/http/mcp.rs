@@ -581,7 +581,7 @@ fn ten_hits_fit_whatever_their_texts_are() {
 /// An id is never cut: fewer hits fit, and the token leads to the others.
 #[test]
 fn hits_with_long_ids_come_on_more_pages() {
-    for filler in ["x", "\u{3164}", "\u{1f600}"] {
+    for filler in ["x", "é", "\u{1f600}"] {
         let registry = TestRegistry::start();
         let id = |number: usize| {
             let start = format!("urn:example:{number:02}:");

@@ -386,8 +386,8 @@ fn check_origin(name: &str, credential: &Credential, target: &str, found: Option
     if credential.origins.is_empty() {
         return match found {
             Some(how) if !credential.is_for_agent => withheld(format!(
-                "the agent was chosen by a search ({how}), not by you; name the agent by its id, or allow the origin \
-                 with {}_ORIGIN or Credential::for_origin",
+                "you didn't name this agent yourself ({how}); name the agent by its id, or allow the origin with \
+                 {}_ORIGIN or Credential::for_origin",
                 credential_variable(name)
             )),
             _ => Ok(()),

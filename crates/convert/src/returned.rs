@@ -6,7 +6,7 @@ use crate::{
     ConvertedThing, Export, Format, ImportOptions, Input, Source,
     agent_spec::DESCRIPTION,
     edits::{Change, ExportSearch, ImportSearch, add_prefixes, distance, spelled_like},
-    td::{Document, Identity, Losses, Strictness, admit},
+    td::{Document, Identity, Strictness, admit},
     thing_builder::described,
 };
 
@@ -74,8 +74,7 @@ impl Export {
         let (best, best_exported) = search.into_best();
         let edited = match missing.is_empty() {
             true => Some(best),
-            false => carried(source.format, export, (best, best_exported), (&made, converted), &sent)
-                .filter(|edited| Losses::between(thing, edited).is_empty()),
+            false => carried(source.format, export, (best, best_exported), (&made, converted), &sent),
         };
         match edited.and_then(|edited| described(edited).ok()).filter(is_valid) {
             Some(edited) => Returned::Edited(edited),
