@@ -91,7 +91,7 @@ fn card_that_needs_credentials_ends_the_search() {
     for path in ["/agent", "/agent/.well-known/agent-card.json", "/agent/.well-known/mcp.json"] {
         let locked = site(vec![(path, "401 Unauthorized", "{}".into()), (A2A, "200 OK", agent_card())]);
         let error = found(&locked, "/agent", plain).unwrap_err();
-        assert!(error.to_string().contains("needs credentials"), "{path}: {error}");
+        assert!(error.to_string().contains("requires credentials"), "{path}: {error}");
     }
 }
 

@@ -85,8 +85,8 @@ fn carry(change: &Change, (was, is): (&Value, &Value), thing: &mut Value) -> boo
     }
 }
 
-/// Sets the value at a path if the Thing has the same value there as `was` has at its own path, or none, where the export
-/// has made one up. Appends new elements to lists.
+/// Sets the value at a path if the Thing has the same value there as `was` has at its own path, or lacks it, since exports
+/// make up some values. Appends new elements to lists.
 fn set((path, own): (&[String], &[String]), was: &Value, value: &Value, thing: &mut Value) -> bool {
     let before = was.pointer(&pointer(own));
     match (thing.pointer_mut(&pointer(path)), before) {
