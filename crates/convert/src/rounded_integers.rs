@@ -14,7 +14,7 @@ use super::{
 pub(super) const RULE: &str = "rounded-integer";
 /// The fewest digits of an integer of more than 64 bits.
 const LONG_NUMBER: usize = 19;
-/// The most integers of a document that are found.
+/// Maximum number of integers reported per document.
 const MOST: usize = 100;
 
 /// Returns the JSON Pointers of integers that have more than 64 bits in a JSON document, at most 100. Reading them as

@@ -23,8 +23,8 @@ use tracing_subscriber::{
 
 use crate::settings::{LogFormat, LogLevel};
 
-/// The level that libraries log at, unless `RUST_LOG` asks for more. Of actix_http and rmcp nothing: a line for each request
-/// would let anybody fill the log.
+/// Log levels of libraries, unless `RUST_LOG` is set. Lines of actix_http and rmcp are off, since they log each request, so
+/// anybody could fill the log.
 const LIBRARIES: &str = "actix_server=warn,actix_http=off,rmcp=off,tantivy=warn,rustls=warn";
 
 /// The longest that lines wait for who reads them. Once that was in vain, they don't wait until one was written again.

@@ -105,7 +105,7 @@ pub(super) enum InstallError {
         /// Number of the last commit of this store.
         last: u64,
     },
-    /// The commit writes a key that is local to each store.
+    /// The commit writes a node-local key.
     #[error("the commit writes the key {key:?}, which is local to each store")]
     NotReplicated {
         /// First such key.

@@ -6,7 +6,7 @@ use super::{Change, What, change::pointer, changes, distance};
 
 type Object = Map<String, Value>;
 
-/// The most changes that are tried one by one: each takes an export.
+/// Maximum number of changes tried one by one, since each attempt takes an export.
 const MOST_TRIED: usize = 24;
 /// Members of a Thing that stay as they are.
 const APART: [&str; 7] = ["@context", "@type", "id", "registration", "security", "securityDefinitions", "base"];

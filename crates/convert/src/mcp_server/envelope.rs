@@ -167,7 +167,7 @@ fn several_of_configuration(member: &str, servers: &Object) -> String {
     )
 }
 
-/// A server that a client is configured with, as `server.json` describes it.
+/// Converts a server of a client configuration to the members of `server.json`.
 fn configured(path: &Path<'_>, name: &str, server: &Object, findings: &mut Findings) -> Object {
     let is = |member: &str, value: bool| server.get(member) == Some(&Value::Bool(value));
     if is("disabled", true) || is("enabled", false) {

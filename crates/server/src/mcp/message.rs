@@ -72,7 +72,7 @@ impl Message {
     /// Checks the revision in the header `MCP-Protocol-Version`.
     ///
     /// # Errors
-    /// An error with the revisions that the server supports.
+    /// The revision is unsupported; the error lists the supported revisions.
     pub(crate) fn check_version(&self, version: &[u8]) -> Result<(), Refusal> {
         let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str);
         let known: Vec<&str> = known.collect();

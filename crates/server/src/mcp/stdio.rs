@@ -1,4 +1,4 @@
-//! One client of a data directory, without HTTP.
+//! Serves a data directory to a single client, without HTTP.
 
 use std::{fmt, future::pending, sync::Arc};
 

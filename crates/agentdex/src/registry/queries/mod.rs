@@ -395,8 +395,8 @@ impl Queries {
         self.names().prepared.push(saved);
         let committed = commit();
         let mut names = self.names();
-        let is_other = |saved: &mut Saved| saved.stored_as != stored_as || saved.stored.key() != key;
-        let unused: Vec<Saved> = names.prepared.extract_if(.., |saved| !is_other(saved)).collect();
+        let is_it = |saved: &mut Saved| saved.stored_as == stored_as && saved.stored.key() == key;
+        let unused: Vec<Saved> = names.prepared.extract_if(.., is_it).collect();
         drop(names);
         drop(unused);
         self.drop_replaced();

@@ -73,7 +73,7 @@ pub enum Wrong {
     Unmet(u64),
     /// A call was refused although its precondition held, or with a state that never existed.
     Refused(u64),
-    /// A call was written before an earlier call that was already answered.
+    /// A call has a lower position than a call answered before it began.
     Order(u64),
     /// A refusal shows an older state than the answer to an earlier call.
     Stale(u64),

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::{
     Appended, Away, Commit, CommitId, CommitLog, SharedLog, Wake,
-    token::{Node, Turn},
+    turn::{Node, Turn},
 };
 use crate::store::{CopiedDirectory, Options, Store, overlay::Pairs};
 

@@ -1,7 +1,7 @@
 //! `CommitLog`: a log of commits shared by several stores. Each store decides its transactions on its own content,
 //! appends the commit under the next number, and then writes it (`store::appender`).
 //!
-//! - `token`: turns of the stores, so that they rarely decide in vain
+//! - `turn`: turns of the stores, so that they rarely decide in vain
 //! - `memory`: a log in memory, for tests; `tests`, `history`: stores with such a log, and the check of their history
 
 use std::{fmt, sync::Arc};
@@ -15,7 +15,7 @@ pub(crate) mod memory;
 #[cfg(test)]
 mod tests;
 #[cfg_attr(not(test), expect(dead_code, reason = "only tests have a log that stores share"))]
-mod token;
+mod turn;
 
 /// A log of commits. Its commits are numbered without gaps, and each number is given once.
 pub(super) trait CommitLog: Send + Sync {

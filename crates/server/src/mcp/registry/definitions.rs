@@ -122,7 +122,7 @@ impl Definition {
     }
 }
 
-/// The integer that a number without a fraction stands for.
+/// Returns the integer value of a floating-point number without a fraction.
 fn integer(value: &mut Value) -> Option<(&mut Value, u64)> {
     let number = value.as_f64().filter(|number| value.is_f64() && *number >= 0.0 && number.fract() == 0.0)?;
     // Larger ones are beyond every maximum.

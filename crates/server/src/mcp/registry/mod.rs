@@ -184,7 +184,7 @@ fn note(result: &mut Value, left_out: LeftOut, remedy: &str) {
     }
 }
 
-/// The message of a failure that a third party's text is part of: that text has a member of its own.
+/// Encodes a failure. `reason` is text of a third party, so it has a member of its own.
 fn failure(error: &str, reason: &str) -> String {
     json!({"error": error, "reason": excerpt(reason, LONGEST_REASON)}).to_string()
 }
