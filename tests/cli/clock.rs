@@ -104,7 +104,9 @@ fn clock_that_is_set_back_and_forth_loses_nothing() {
 
 /// The notes of a registry that is ready.
 fn notes(registry: &Clocked) -> Vec<String> {
-    let ready = registry.call("GET", "/health/ready").send().expect(200).json();
+    let health = || registry.call("GET", "/health/ready").send();
+    eventually("readiness", || health().status == 200);
+    let ready = health().expect(200).json();
     assert_eq!(ready["status"], "ready");
     let notes = ready["notes"].as_array().cloned().unwrap_or_default();
     notes.iter().map(|note| note.as_str().unwrap().to_owned()).collect()

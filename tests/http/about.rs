@@ -238,6 +238,8 @@ fn health_and_metrics_report_the_state() {
     registry.get("/things/urn:example:none").expect(404);
     registry.get("/nowhere").expect(404);
     assert_eq!(registry.get("/health/live").expect(200).json()["status"], "live");
+    // The followers start while the first requests are answered.
+    eventually("readiness", || registry.get("/health/ready").status == 200);
     assert_eq!(registry.get("/health/ready").expect(200).json()["things"], 1);
     let _events = registry.events("/events", None);
     // A request is counted once it is over, which its client may see before.

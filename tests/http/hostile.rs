@@ -333,7 +333,7 @@ fn connections_beyond_the_limit_are_refused_and_health_is_answered() {
     refused.problem(503, "too-many-clients");
     assert!(!refused.header("retry-after").is_empty());
     registry.get("/health/live").expect(200);
-    registry.get("/health/ready").expect(200);
+    eventually("readiness", || registry.get("/health/ready").status == 200);
     assert_eq!(gauge(&registry, "agentdex_http_connections_limit"), 3);
     assert!(gauge(&registry, "agentdex_http_connections_refused_total") >= 1);
     // Silent ones take up what is left for health, and lose it to those who ask.

@@ -375,6 +375,7 @@ fn no_operation_shows_what_its_caller_may_not_see() {
 #[test]
 fn numbers_count_what_the_caller_sees() {
     let zoo = Zoo::new();
+    eventually("readiness", || zoo.get(Anonymous, "/health/ready").status == 200);
     for (who, number) in [(Anonymous, 1), (Other, 1), (Member, 2), (Owner, 3), (Admin, 3)] {
         assert_eq!(zoo.get(who, "/").json()["things"], number, "{who:?}");
         assert_eq!(zoo.get(who, "/health/ready").json()["things"], number, "{who:?}");

@@ -121,7 +121,9 @@ await run({
     assert.ok(outcome >= 0 && outcome < 800, `the outcome is at ${outcome}`);
     await call("DELETE", "/things/urn:example:long");
     await page.evaluate(() => [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Discard it")?.click());
+    // A view that isn't shown yet is left out, and then the one before stays as it is.
     await page.evaluate(() => (location.hash = "#/"));
+    await page.waitForSelector("view-find");
     await page.evaluate(() => (location.hash = "#/add"));
     await until(page, () => document.querySelector("#agent-name")?.value === "");
     await page.type("#agent-name", "X");
