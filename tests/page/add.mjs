@@ -44,7 +44,7 @@ await run({
       area.dispatchEvent(new Event("input"));
     }, edited);
     await click(page, "button.primary:not(:disabled)");
-    await shows(page, ".outcome", "Registered Rain");
+    await shows(page, ".outcome", "Created Rain");
     const [found] = (await (await call("GET", "/search?q=title:Rain&consistent=true")).json()).hits;
     const stored = await (await call("GET", `/things/${encodeURIComponent(found.id)}`)).json();
     assert.deepEqual([stored.description, stored.securityDefinitions.bearer.scheme, stored.support], ["Rain.", "bearer", "https://rain.example/help"]);
@@ -69,7 +69,7 @@ await run({
     await page.waitForSelector("main button.primary:not(:disabled)");
     await page.focus("main button.primary");
     await page.keyboard.press("Enter");
-    await shows(page, ".outcome", "Registered Focused");
+    await shows(page, ".outcome", "Created Focused");
     await until(page, () => document.activeElement.matches(".outcome"));
     await page.keyboard.press("Tab");
     assert.ok(await page.evaluate(() => document.activeElement.matches(".outcome a")), await focus());
@@ -115,7 +115,7 @@ await run({
     }
     await page.focus("main button.primary");
     await page.keyboard.press("Enter");
-    await shows(page, ".outcome", "Registered Long");
+    await shows(page, ".outcome", "Created Long");
     await until(page, () => document.activeElement.matches(".outcome"));
     const outcome = await page.$eval(".outcome", (one) => one.getBoundingClientRect().top);
     assert.ok(outcome >= 0 && outcome < 800, `the outcome is at ${outcome}`);
@@ -143,7 +143,7 @@ await run({
       await page.select("#example", name);
       await page.evaluate(() => [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Start from an example").click());
       await click(page, "main button.primary:not(:disabled)");
-      await shows(page, ".outcome .good", "Registered");
+      await shows(page, ".outcome .good", "Created");
       await shows(page, ".outcome .good a", "");
       const id = await page.$eval(".outcome .good a", (one) => decodeURIComponent(one.hash.slice("#/agent/".length)));
       const stored = await (await call("GET", `/things/${encodeURIComponent(id)}`)).json();
@@ -177,7 +177,7 @@ await run({
       }, JSON.stringify(document));
       await shows(page, ".report .hint", "fill in the address");
       await click(page, "main button.primary:not(:disabled)");
-      await shows(page, ".outcome .good", "Registered");
+      await shows(page, ".outcome .good", "Created");
       await page.goto(`${url}/#/add?edit=${encodeURIComponent(id)}`);
       await until(page, () => !document.querySelector("view-add")?.inert && document.querySelector("#document")?.value.includes("greet"));
       await page.type("#agent-address", "https://greeter.example/ask");

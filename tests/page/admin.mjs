@@ -102,6 +102,12 @@ await run({
     const first = (await all(page, "section:nth-of-type(3) tbody tr")).length;
     assert.ok(first === 50, String(first));
     assert.deepEqual(await all(page, "thead th:last-child").then((names) => names.filter((name) => !name)), [], "a column without a name");
+    await page.setViewport({ width: 360, height: 740 });
+    const tables = await page.$$eval(".scroll", (tables) => tables.map((one) => [one.ariaLabel, one.scrollWidth > one.clientWidth]));
+    assert.deepEqual(tables, [["API keys", false], ["Audit trail", false]], "a table scrolls sideways");
+    const unnamed = await page.$$eval("tbody td", (cells) => cells.filter((one) => one.textContent && !one.dataset.name && !one.querySelector("button")).length);
+    assert.equal(unnamed, 0, "cells without the name of their column");
+    await page.setViewport({ width: 1280, height: 900 });
     await press(page, "Older");
     await shows(page, "tbody", "urn:example:audited0");
     assert.ok(await page.evaluate(() => [...document.querySelectorAll("button")].some((one) => one.textContent === "Newer" && !one.disabled)));

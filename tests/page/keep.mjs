@@ -102,7 +102,7 @@ await run({
     await click(page, ".outcome button");
     await outcome(page, "Creates");
     await go(page);
-    await outcome(page, "Registered");
+    await outcome(page, "Created");
     assert.equal((await things(id)).title, "Once more");
     await page.close();
   },
@@ -127,7 +127,7 @@ await run({
     const page = await add({ ...mine, id: "urn:example:fresh" });
     await outcome(page, "Creates My first agent");
     await go(page);
-    await outcome(page, "Registered My first agent");
+    await outcome(page, "Created My first agent");
 
     const before = await (await call("GET", `/things/${id}`)).json();
     await write(page, mine);
@@ -140,7 +140,7 @@ await run({
     assert.equal((await things(id)).title, before.title);
     await go(page);
     await click(page, "dialog[open] button[value=yes]");
-    await outcome(page, `Replaced My first agent`);
+    await outcome(page, `Updated My first agent`);
     assert.equal((await things(id)).title, "My first agent");
 
     await write(page, { ...mine });
@@ -153,14 +153,14 @@ await run({
     await write(page, { ...anonymous, title: "Without an id" });
     await outcome(page, "Creates Without an id under a new id");
     await go(page);
-    await outcome(page, "Registered");
+    await outcome(page, "Created");
     const total = async () => (await (await call("GET", "/")).json()).things;
     const agents = await total();
     await write(page, { ...anonymous, title: "Without an id", description: "Still the same agent." });
     await outcome(page, "Replaces Without an id");
     await go(page);
     await click(page, "dialog[open] button[value=yes]");
-    await outcome(page, "Replaced");
+    await outcome(page, "Updated");
     assert.equal(await total(), agents);
 
     // What somebody else registers between the check and the press stays.
@@ -205,7 +205,7 @@ await run({
         await go(page);
         if (/Replaces (?!only)/.test(words)) await click(page, "dialog[open] button[value=yes]");
         await until(page, () => document.querySelector(".outcome .note.good") || document.querySelector(".outcome .bad"));
-        assert.match(await text_of(page, ".outcome"), /^(Registered|Replaced|Nothing changed)/, name);
+        assert.match(await text_of(page, ".outcome"), /^(Created|Updated|Nothing changed)/, name);
       }
     }
     await page.close();

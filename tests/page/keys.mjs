@@ -88,7 +88,7 @@ await run({
     await signIn(page, keys.register);
     await is(text);
     await click(page, "main button.primary:not(:disabled)");
-    await shows(page, ".outcome", "Registered Typed before");
+    await shows(page, ".outcome", "Created Typed before");
     assert.ok(await isTaken(keys.register, "GET", "/things/urn:example:typed"));
     await page.close();
   },

@@ -236,7 +236,7 @@ await run({
     await shows(page, ".report", "W3C Thing Description");
     await shows(page, ".preview", "Testing");
     await click(page, "button.primary:not(:disabled)");
-    await shows(page, ".outcome", "Registered Added");
+    await shows(page, ".outcome", "Created Added");
     assert.equal((await (await call("GET", "/things/urn:example:added")).json()).title, "Added");
     await write("component_type: Agent\nagentspec_version: 25.4.1\nid: rhymer\nname: Rhymer\nllm_config:\n  component_type: OllamaConfig\n  name: l\n  url: https://llm.example\n  model_id: m\nsystem_prompt: Rhyme.\n");
     await shows(page, ".report", "Open Agent Spec");
@@ -272,7 +272,7 @@ await run({
     await click(page, "dialog[open] button.danger");
     await click(page, "button.primary:not(:disabled)");
     await click(page, "dialog[open] button.danger");
-    await shows(page, ".outcome", "Replaced");
+    await shows(page, ".outcome", "Updated");
     assert.equal((await fetch(`${url}${of}/agent-card`)).status, 409);
     await call("DELETE", of);
     await page.close();
@@ -293,7 +293,7 @@ await run({
     await check("/server.json");
     await shows(page, ".report", "MCP server");
     await click(page, "button.primary:not(:disabled)");
-    await shows(page, ".outcome", "Registered");
+    await shows(page, ".outcome", "Created");
     await click(page, ".outcome a");
     await shows(page, ".source", "Tracked at");
     await click(page, ".source button");

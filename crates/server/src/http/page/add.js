@@ -253,7 +253,7 @@ class AddView extends HTMLElement {
 		const place = (finding) => ({ ...finding, line: found.size > 1 ? lineOf(found, finding.pointer) : undefined });
 		const [wrong, odd] = [violations.map(place), warnings.map(place)];
 		refill(this.report,
-			e("p", e(`span.badge${valid ? ".good" : ".bad"}`, valid ? "valid" : "invalid"), " It is ", noun, valid ? `; it is registered as ${plural(things.length, "Thing")}.` : "."),
+			e("p", e(`span.badge${valid ? ".good" : ".bad"}`, valid ? "valid" : "invalid"), " It is ", noun, valid ? `; it is registered as ${plural(things.length, "agent")}.` : "."),
 			format !== "td" && valid && !things.some(({ actions }) => actions) ? e("p.hint", "The document contains no address. Register it, then choose Edit on its page and fill in the address.") : "",
 			this.findings("Errors", wrong, "bad"), this.findings("Warnings", odd, "odd"));
 		this.mark([...wrong, ...odd]);
@@ -373,7 +373,7 @@ class AddView extends HTMLElement {
 			try {
 				const { things, warnings } = await write(target, { dry: true });
 				if (this.round !== round) return;
-				refill(this.report, e("p", e("span.badge.good", "valid"), " It is ", format.noun, `; it is registered as ${plural(things.length, "Thing")}. Once it is registered, its URL is polled for changes.`),
+				refill(this.report, e("p", e("span.badge.good", "valid"), " It is ", format.noun, `; it is registered as ${plural(things.length, "agent")}. Once it is registered, its URL is polled for changes.`),
 					this.findings("Warnings", warnings, "odd"));
 				this.showThings(things);
 				return await this.foresee(target, { things, warnings }, round);

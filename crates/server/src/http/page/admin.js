@@ -44,7 +44,7 @@ class AdminView extends HTMLElement {
 
 	/** A table of rows, of which so many are shown. */
 	table(caption, columns, rows) {
-		return [grid(caption, columns, rows.slice(0, MOST_ROWS), true), rows.length > MOST_ROWS ? e("p.dim", `${count(rows.length - MOST_ROWS)} more: the command line lists all of them.`) : ""];
+		return [grid(caption, columns, rows.slice(0, MOST_ROWS), true, ".stacked"), rows.length > MOST_ROWS ? e("p.dim", `${count(rows.length - MOST_ROWS)} more: the command line lists all of them.`) : ""];
 	}
 
 	listKeys() {

@@ -179,11 +179,11 @@ export const message = (text) => String(text).split(/`([^`]+)`/).map((part, at) 
 export const failure = (error) => h("p.note.bad", { role: "alert" }, message(error.message),
 	error.status === 401 ? [" ", h("button.quiet", { type: "button", onclick: () => refusals.dispatchEvent(new Event("wanted")) }, "Sign in")] : "");
 
-/** A table that scrolls where it is wide; the first cell of a row names it. */
+/** A table that scrolls where it is wide; the first cell of a row names it. One of the kind `.stacked` has no head in a narrow window: each cell then has the name of its column. */
 export const grid = (caption, columns, rows, quiet, kind = "") =>
 	h(`.scroll${kind}`, { tabindex: "0", role: "group", "aria-label": caption }, e("table", quiet ? "" : e("caption", caption),
 		e("thead", e("tr", columns.map((title) => h("th", { scope: "col" }, title)))),
-		e("tbody", rows.map(([first, ...cells]) => e("tr", h("th", { scope: "row" }, first), cells.map((cell) => e("td", cell)))))));
+		e("tbody", rows.map(([first, ...cells]) => e("tr", h("th", { scope: "row" }, first), cells.map((cell, at) => h("td", typeof columns[at + 1] === "string" ? { "data-name": columns[at + 1] } : {}, cell)))))));
 
 /** A name and its value, in a list of such. */
 export const pair = (name, ...value) => e(".pair", e("dt", name), e("dd", value));

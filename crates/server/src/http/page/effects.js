@@ -6,7 +6,7 @@ import { dim, e, fold, link, who } from "./dom.js";
 
 const MOST = 20;
 const BEFORE = { created: "Creates", updated: "Replaces", "original-updated": "Replaces only the document that it was imported from:", "versions-updated": "Stores a lower version, which is not served, of", unchanged: "Changes nothing:", removed: "Removes, because this import no longer contains it:" };
-const AFTER = { created: "Registered", updated: "Replaced", "original-updated": "Replaced the document of", "versions-updated": "Stored a lower version, which is not served, of", unchanged: "Nothing changed:", removed: "Removed" };
+const AFTER = { created: "Created", updated: "Updated", "original-updated": "Updated the document of", "versions-updated": "Stored a lower version, which is not served, of", unchanged: "Nothing changed:", removed: "Removed" };
 const EDITED = { before: "Changes", after: "Saved" };
 
 // A Thing Description is put to its id, anything else is posted to the import of its format.
