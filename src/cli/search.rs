@@ -117,7 +117,7 @@ pub(super) struct Filters {
     /// Only agents with an action that answers in this protocol: sacp
     #[arg(long, value_name = "PROTOCOL")]
     speaks: Vec<String>,
-    /// Only agents with this status: stale or current (their source), deprecated or deleted (as their MCP registry says)
+    /// Only agents with this status: stale or current (of their source), deprecated or deleted (in their MCP registry)
     #[arg(long, value_name = "stale|deprecated|deleted|current")]
     status: Vec<String>,
     /// Only agents whose card has this signature status: valid, invalid, untrusted, or unsigned
@@ -126,8 +126,8 @@ pub(super) struct Filters {
     /// Only agents with this version, or a version in this npm-style range, such as '>=1.2 <3'
     #[arg(long, value_name = "VERSION")]
     version: Vec<String>,
-    /// Only agents with this value, such as tag=beta. If it is repeated, all values must match; of the options above, any
-    /// value is sufficient
+    /// Only agents with this value, such as tag=beta. If it is repeated, all values must match; if an option above is
+    /// repeated, a single match is enough
     #[arg(long, value_name = "FIELD=VALUE", value_parser = of_field(Condition::AllOf))]
     all: Vec<OfField>,
     /// Only agents without this value, such as tag=beta

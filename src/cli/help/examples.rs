@@ -25,7 +25,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     (
         "connect",
         &[
-            ("Print what connects Claude Code to the registry", "agentdex connect claude-code"),
+            ("Print the configuration that connects Claude Code to the registry", "agentdex connect claude-code"),
             ("Add the registry to the configuration of Codex", "agentdex connect codex --write"),
             (
                 "Add a registered MCP server to a project, for Cursor",
@@ -117,7 +117,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     (
         "diff",
         &[
-            ("Compare a file with what is registered", "agentdex diff urn:example:agents:tides tides.json"),
+            ("Compare a file with the registered description", "agentdex diff urn:example:agents:tides tides.json"),
             ("Compare two versions", "agentdex diff urn:example:agents:tides@1.0.0 urn:example:agents:tides@1.1.0"),
         ],
     ),
@@ -178,7 +178,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "events",
         &[
             ("Print events until Ctrl-C", "agentdex events 'World clock' hour"),
-            ("Wait for one event, at most a minute", "agentdex events 'World clock' hour --count 1 --for 60"),
+            ("Wait for an event for up to a minute", "agentdex events 'World clock' hour --count 1 --for 60"),
         ],
     ),
     (
@@ -273,7 +273,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     (
         "salvage",
         &[
-            ("Recover what is readable", "agentdex salvage --data ./agentdex-data --to ./salvaged"),
+            ("Recover the readable part", "agentdex salvage --data ./agentdex-data --to ./salvaged"),
             ("Accept files of a disk snapshot", "agentdex salvage --data ./agentdex-data --accept-rollback"),
         ],
     ),
