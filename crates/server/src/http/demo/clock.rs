@@ -50,7 +50,7 @@ pub(in crate::http) async fn time(
     }
     let Some(found) = named_in(&city) else {
         let detail =
-            format!("{:?} names none of the cities that this clock knows; `cities` lists them", excerpt(&city));
+            format!("{:?} contains no city that this clock knows; `cities` lists the known cities", excerpt(&city));
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-city", detail));
     };
     let now = whole_second(OffsetDateTime::now_utc());
