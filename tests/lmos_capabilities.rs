@@ -204,7 +204,7 @@ fn any_thing_whose_versions_are_known_has_a_file() {
     let Err(Error::NotExpressible { reason, .. }) = from_thing(&thing) else { panic!("expressed") };
     assert_eq!(
         reason,
-        "\"b\" has no version, and neither has the Thing; add `lmos:version` to it, or `version.instance` to the Thing"
+        "neither \"b\" nor the Thing has a version; add `lmos:version` to the capability, or `version.instance` to the Thing"
     );
     assert!(matches!(from_thing(&json!({"title": "x"})), Err(Error::NotExpressible { .. })));
 }

@@ -95,7 +95,7 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
         let page = client.changes(since.clone(), left.min(PAGE), Duration::ZERO).await?;
         if since.is_some_and(|since| since.position.epoch != page.epoch) {
             complain(&format!(
-                "note: that position belongs to another log than this one ({}); read all changes again",
+                "note: the position belongs to a different log (the epoch of this log is {}); read all changes again",
                 page.epoch
             ));
         } else if page.truncated {

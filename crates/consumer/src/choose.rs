@@ -142,7 +142,7 @@ pub(super) fn message_action(
         choices.is_ok_and(|choices| choices.first().is_some_and(|choice| choice.fit.takes_messages))
     };
     if let Some(name) = names.iter().find(takes_messages) {
-        return Ok((action(name), format!("messages to any action reach the agent; {name:?} is the first")));
+        return Ok((action(name), format!("the action {name:?} is the first that accepts messages")));
     }
     let named = MESSAGE_ACTIONS.iter().find_map(|known| names.iter().find(|name| name.eq_ignore_ascii_case(known)));
     if let Some(name) = named {

@@ -356,7 +356,7 @@ impl Turn {
             self.guard = Some(CancelOnDrop::new(self.control.clone()));
         }
         if left.is_zero() {
-            return Err(Error::TimedOut { id: self.agent.id().into(), waiting_for: "the end of its work", limit });
+            return Err(Error::TimedOut { id: self.agent.id().into(), waiting_for: "its work", limit });
         }
         let pause = self.pause.min(left);
         self.pause = (self.pause * 3 / 2).min(MAX_PAUSE);

@@ -53,7 +53,7 @@ fn collect_values(value: &Value, at: &Path<'_>, found: &mut Vec<Violation>) {
             // Smaller integers are exact, and -2^63 is no floating-point number where it is written as an integer.
             let is_large = |number: f64| number.fract() == 0.0 && (number <= -I64_RANGE || number >= 2.0 * I64_RANGE);
             if number.is_f64() && number.as_f64().is_some_and(is_large) {
-                let message = format!("written as {number}; if it is an integer of more than 64 bits, it is rounded");
+                let message = format!("the number is stored as {number}; an integer of more than 64 bits is rounded");
                 found.push(Violation::new(at.to_pointer(), RULE, message));
             }
         }

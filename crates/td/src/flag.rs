@@ -57,7 +57,7 @@ const INSTRUCTIONS: &str = r"(?ix)
   | ~/\. (?:ssh|aws|cursor|config) | /etc/passwd | (?-u:\b) id_rsa (?-u:\b)
 ";
 
-/// A potentially deceptive text in a description, or a credential, which doesn't belong there.
+/// A potentially deceptive text, or a credential, found in a description.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Flag {

@@ -32,8 +32,8 @@ pub(super) fn check_exposure(settings: &Settings, address: SocketAddr, loopback:
         tracing::warn!("{address} is open to other machines: {risk}; see SECURITY.md");
         return Ok(());
     }
-    let auth = "\n  --auth lets in only clients with an API key (`agentdex keys create` makes keys)";
-    let tls = "\n  --tls-cert FILE --tls-key FILE encrypt what is sent";
+    let auth = "\n  --auth lets in only clients with an API key (`agentdex keys create` creates keys)";
+    let tls = "\n  --tls-cert FILE --tls-key FILE encrypt all traffic";
     let missing = match (authenticates, encrypts) {
         (false, false) => format!("Set both of these:{auth}{tls}\nor one of these:"),
         (false, true) => format!("Set one of these:{auth}"),

@@ -87,7 +87,7 @@ impl Known {
             match value.as_deref().map(read_key).transpose() {
                 Ok(Some(stored)) => self.add(id, stored),
                 Ok(None) => drop(self.remove(id)),
-                Err(error) => tracing::warn!(key = id, %error, "an API key that was stored can't be used"),
+                Err(error) => tracing::warn!(key = id, %error, "a stored API key can't be used"),
             }
         }
     }
@@ -168,7 +168,7 @@ impl Keys {
             return Err(Error::LimitExceeded { what: "number of API keys", maximum: MAX_KEYS as u64 });
         }
         let text = Token::from_random(&random());
-        let malformed = || Error::Store { doing: "making an API key", source: "it can't be read".into() };
+        let malformed = || Error::Store { doing: "creating an API key", source: "it can't be read".into() };
         let token = Token::parse(&text).ok_or_else(malformed)?;
         let created = Timestamp::now();
         let expires = new.ttl.map(|ttl| created.plus_seconds(ttl));
@@ -179,7 +179,7 @@ impl Keys {
         Ok((key, text))
     }
 
-    /// Returns all keys, oldest first. Expired keys are included, and revoked keys whose revocation isn't stored yet.
+    /// Returns all keys, oldest first. Includes expired keys, and revoked keys whose revocation isn't stored yet.
     pub fn list(&self) -> Vec<ApiKey> {
         let mut keys: Vec<ApiKey> = self.known.read().values().map(|entry| entry.shown()).collect();
         let mut revoking = self.known.revoking();

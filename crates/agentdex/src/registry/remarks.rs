@@ -48,8 +48,8 @@ impl Registry {
     fn part_left(&self, part: &str, documents: &[String]) -> Option<Violation> {
         let seen: Vec<&str> = documents.iter().map(String::as_str).filter(|document| self.sees(document)).collect();
         let message = format!(
-            "until now, the documents of {} declared {part} as their part; now they only refer to it. If it no longer \
-             exists at their next import, they declare it again",
+            "{part} is no longer a part of the documents of {}; they only refer to it. If it is removed, their next \
+             import declares it again",
             named(&seen)
         );
         (!seen.is_empty()).then(|| Violation::new("", "part-left", message))
@@ -105,8 +105,8 @@ impl Registry {
             Remark::AccessNarrowed { id: of, visibility } if of == id => warning(
                 "access-narrowed",
                 format!(
-                    "the Thing is now {visibility}, as its remaining versions were stored: removing a version never \
-                     publishes another. To publish the Thing, change its access"
+                    "the Thing is now {visibility}, because its remaining versions are: removing a version never \
+                     publishes another version. To publish the Thing, change its access"
                 ),
             ),
             Remark::PartRemoved(..)

@@ -460,7 +460,7 @@ impl Registry {
         let starting = registry.clone();
         queries.follow_store(move || {
             if let Err(error) = start_queries_of(starting.clone()) {
-                tracing::warn!(%error, "saved queries can't be started before the next start");
+                tracing::warn!(%error, "saved queries of another store can't be loaded until the next start");
             }
         });
         let stored = self.0.store.local().queries()?.into_iter();
@@ -538,7 +538,7 @@ impl Registry {
                     tracing::warn!(
                         name,
                         code = error.code(),
-                        "the threshold of a saved query from an older version is kept"
+                        "a saved query keeps its threshold from an older version, since a new one can't be computed"
                     );
                     failed.insert(key);
                 }

@@ -42,8 +42,8 @@ impl Registry {
         }
         let domain = domain_of(namespace);
         let message = format!(
-            "names of MCP servers that begin with \"{namespace}/\" are for members of the namespace {domain:?}; ask its owner to \
-             add you, or choose another id"
+            "only members of the namespace {domain:?} can use names of MCP servers that begin with \"{namespace}/\"; \
+             ask its owner to add you, or choose another id"
         );
         Err(Error::AccessRefused { message })
     }

@@ -29,8 +29,8 @@ impl Registry {
             }
         }
         let message = format!(
-            "{} has the same URL, but another name, from which ids are derived; if this is the same agent, remove the new one \
-             ({own:?}), and import the document with the id of the other (`id`, `--id`)",
+            "{} has the same URL, but a different name, so this document got a new id; if both are the same agent, \
+             remove the new one ({own:?}), and import the document under the existing id (`id`, `--id`)",
             named.join(", ")
         );
         Ok((!named.is_empty()).then(|| Violation::new("", "same-address", message)))

@@ -64,13 +64,13 @@ impl Appender {
         self.log.subscribe(Box::new(wake));
     }
 
-    /// True once after the store couldn't follow the log.
+    /// Returns true if the store has failed to follow the log since the last call.
     pub fn take_behind(&self) -> bool {
         self.is_behind.swap(false, Ordering::Relaxed)
     }
 
     /// Commits transactions, and pending uses and revocations of keys. Returns an outcome for each transaction, and the
-    /// commit, which isn't synced yet. `has_more` tells whether others wait.
+    /// commit, which isn't synced yet. `has_more` returns true if other transactions are waiting.
     pub fn commit(
         &self,
         mut transactions: Vec<Transaction>,
@@ -268,13 +268,13 @@ impl Appender {
 }
 
 fn lost(last: u64) -> String {
-    format!("the log that stores share doesn't continue at commit {last}, the last one of this store")
+    format!("the shared log doesn't continue from commit {last}, the last commit of this store")
 }
 
 fn check_size(pairs: &Pairs) -> Result<()> {
     let bytes: usize = pairs.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, |value| value.len())).sum();
     if bytes > MAX_COMMIT_BYTES {
-        let (what, maximum) = ("size of all that is written at once in bytes", MAX_COMMIT_BYTES as u64);
+        let (what, maximum) = ("size of a commit in bytes", MAX_COMMIT_BYTES as u64);
         return Err(Error::LimitExceeded { what, maximum });
     }
     Ok(())

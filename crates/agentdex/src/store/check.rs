@@ -285,8 +285,7 @@ impl Content {
         let unclaimed = self.shown.iter().filter(|(_, number, _)| !self.claimed.contains(number));
         let note = |(id, _, namespace): &(String, NamespaceNumber, Namespace)| {
             let message = format!(
-                "it is shown to the namespace {:?}, which is not claimed, so only its owner and admins see it; \
-                 change its access",
+                "its namespace {:?} is not claimed, so only its owner and admins can see it; change its access",
                 namespace.as_str()
             );
             Fault { place: format!("the record {id:?}"), message }

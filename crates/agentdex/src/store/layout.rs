@@ -265,7 +265,7 @@ pub(super) fn corrupt() -> Error {
 
 /// Creates the error for an unknown part of a record.
 pub(super) fn unknown_part(tag: u8) -> Error {
-    let source = format!("it has a part {tag}, which the format {FORMAT_VERSION} doesn't have");
+    let source = format!("it contains a part {tag}, which is unknown in the format {FORMAT_VERSION}");
     Error::Store { doing: DECODING, source: source.into() }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn params(call: &Call, asking: &Asking) -> Result<CallToolRequestPara
             let name = input.as_ref().and_then(|input| input.get("name")?.as_str());
             let name = name.ok_or_else(|| Error::NoForm {
                 id: call.description.id().to_owned(),
-                reason: "its form names no tool (`mcp:tool`), and neither does the input (`name`)".into(),
+                reason: "the tool is missing: neither the form (`mcp:tool`) nor the input (`name`) names one".into(),
             })?;
             (name.to_owned(), input.as_ref().and_then(|input| input.get("arguments")).cloned())
         }

@@ -33,7 +33,7 @@ pub(super) fn write(card: &mut Object, target: Generation, findings: &mut Findin
         && !card.contains_key("securityRequirements")
     {
         let message = || {
-            "A2A doesn't define this member since version 0.2, so clients of version 1.0 don't know what they need"
+            "A2A dropped this member in version 0.2, so clients of version 1.0 can't tell which credentials they need"
                 .into()
         };
         rendering.findings.add(&root.member(member), "security-open", message);
@@ -182,7 +182,8 @@ impl Rendering<'_> {
         let (sayable, others): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(is_sayable);
         if !others.is_empty() {
             let message = || {
-                "version 0.3 lacks a flow that some requirements need; they are left out, or name an undeclared scheme"
+                "version 0.3 lacks a flow that some requirements need; these requirements are left out, or name an \
+                 undeclared scheme"
                     .into()
             };
             self.findings.add(path, "requirement", message);

@@ -290,7 +290,8 @@ fn write_capability(
     let name = capability.name.unwrap_or(capability.key());
     let Some(version) = written.get("version").and_then(Value::as_str).or(whole) else {
         return Err(format!(
-            "{name:?} has no version, and neither has the Thing; add `lmos:version` to it, or `version.instance` to the Thing"
+            "neither {name:?} nor the Thing has a version; add `lmos:version` to the capability, or \
+             `version.instance` to the Thing"
         ));
     };
     let version = version.to_owned();

@@ -188,7 +188,7 @@ fn refuse_nameless(members: &Object) -> Result<()> {
     }
     let look = look_of(members).filter(|look| look.format != Some(Format::McpServer));
     let looks = look.map(|look| format!("; it looks like {}", look.words(members))).unwrap_or_default();
-    Err(invalid("not-an-mcp-server", &format!("`name` is missing, such as `com.example/weather`{looks}")))
+    Err(invalid("not-an-mcp-server", &format!("`name` is missing; for example `com.example/weather`{looks}")))
 }
 
 /// Members that schemas before 2025-09-16 had elsewhere.

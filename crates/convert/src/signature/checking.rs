@@ -144,7 +144,10 @@ impl Check<'_> {
                     let trusted_by = Some(trusted.origin.to_string());
                     return Verification { status: Status::Valid, form: Some(form), trusted_by, ..named };
                 };
-                reason = format!("the signature doesn't cover {pointer}: it is empty, so anyone could have added it");
+                reason = format!(
+                    "the signature doesn't cover the empty member {pointer}, so anyone could have added \
+                    it"
+                );
             }
         }
         invalid(reason)

@@ -50,8 +50,7 @@ impl Losses {
     pub(super) fn finish(mut self) -> Vec<Violation> {
         if self.further > 0 {
             self.found.pop();
-            let message =
-                format!("{} leaves out {} more members, or has different values", self.noun, self.further + 1);
+            let message = format!("{} leaves out or changes {} more members", self.noun, self.further + 1);
             self.found.push(Violation::new("", RULE, message));
         }
         self.found
@@ -77,5 +76,5 @@ impl Missing {
 }
 
 fn absent(noun: &str, pointer: String) -> Violation {
-    Violation::new(pointer, RULE, format!("{noun} leaves this out, or has a different value"))
+    Violation::new(pointer, RULE, format!("{noun} leaves this out, or changes its value"))
 }

@@ -166,8 +166,8 @@ impl Check<'_> {
                 let message = match source {
                     ERROR => {
                         format!(
-                            "{ERROR:?} contains the failure of a node if an error edge leads from it to {name:?}, but \
-                            no error edge does"
+                            "{ERROR:?} is only available in the target of an error edge, but no error edge leads to \
+                             {name:?}"
                         )
                     }
                     source => format!("the reference to {source:?} names no node"),

@@ -104,7 +104,7 @@ pub(super) async fn send(
 
 /// List the latest tasks of the caller
 ///
-/// The latest come first. Without credentials, callers of a registry that authenticates have no list: they read tasks by id.
+/// The latest come first. If the registry requires credentials, callers without any can read tasks only by id.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/a2a/tasks",
@@ -148,7 +148,7 @@ pub(super) async fn tasks(context: Data<Context>, request: HttpRequest) -> Resul
     ),
     responses(
         super::schemas::Refusals,
-        (status = 200, description = "The task, with those of its results that the caller still sees", body = super::schemas::AgentTask, content_type = "application/a2a+json"),
+        (status = 200, description = "The task, with the results that the caller can still see", body = super::schemas::AgentTask, content_type = "application/a2a+json"),
         (status = 404, description = "The caller has no such task, or it is no longer stored", body = super::schemas::Problem, content_type = "application/problem+json"),
     )
 ))]

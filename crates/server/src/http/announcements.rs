@@ -41,7 +41,7 @@ const MAX_AGE: &str = "public, max-age=3600";
 
 /// Read the agent card of the registry
 ///
-/// The registry is an A2A 1.0 agent that searches it: `POST /a2a` over JSON-RPC, `POST /a2a/message:send` over HTTP+JSON.
+/// The registry is also an A2A 1.0 agent for searches: `POST /a2a` over JSON-RPC, `POST /a2a/message:send` over HTTP+JSON.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/.well-known/agent-card.json",

@@ -77,7 +77,7 @@ impl Page {
         ("wait" = Option<u64>, Query, description = "Seconds to wait for a change if there is none; values over 60 are reduced to 60"),
     ),
     responses(
-        (status = 200, description = "In ascending order. Only changes hidden from the caller are missing. Positions can have gaps; `previous` is the position before a change", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Agentdex-Position", description = "The end of the log, as `<epoch>-<position>`"), ("Agentdex-Warnings" = u64, description = "1 if `since` is a number without an epoch"), ("Warning", description = "What to use instead"), ("Link"))),
+        (status = 200, description = "In ascending order. Only changes hidden from the caller are missing. Positions can have gaps; `previous` is the position before a change", body = agentdex_api::Changes, headers(("Agentdex-Seq" = u64, description = "The end of the log"), ("Agentdex-Position", description = "The end of the log, as `<epoch>-<position>`"), ("Agentdex-Warnings" = u64, description = "1 if `since` is a number without an epoch"), ("Warning", description = "Form of `since` to use instead"), ("Link"))),
         super::schemas::Refusals,
     )
 ))]

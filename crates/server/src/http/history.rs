@@ -36,7 +36,7 @@ pub(super) const END: &str = "/history";
         ("limit" = Option<u64>, Query, description = "Maximum number of changes (default 100); values over 1,000 are reduced to 1,000. Fewer are returned if they are large"),
     ),
     responses(
-        (status = 200, description = "Oldest first", body = History, headers(("Agentdex-Warnings" = u64, description = "1 if `since` is a number without an epoch"), ("Warning", description = "What to use instead"), ("Link"))),
+        (status = 200, description = "Oldest first", body = History, headers(("Agentdex-Warnings" = u64, description = "1 if `since` is a number without an epoch"), ("Warning", description = "Form of `since` to use instead"), ("Link"))),
         super::schemas::Refusals,
         super::schemas::ThingRefusals,
     )

@@ -91,7 +91,8 @@ impl Options {
             Some(other) => Err(Error::InvalidSetting {
                 origin: "CORS origins".to_owned(),
                 message: format!(
-                    "{other:?} is not an origin, such as https://example.org or https://example.org:8443, or *"
+                    "{other:?} is not an origin; for example https://example.org or https://example.org:8443, or * \
+                     for all origins"
                 ),
             }),
             None => Ok(()),

@@ -57,7 +57,8 @@ impl<'a> Walk<'a> {
             }
             if link.get("rel").and_then(Value::as_str) == Some("type") {
                 if has_type {
-                    let message = "there is another link with rel \"type\"; a Thing is an instance of one Thing Model";
+                    let message = "there is another link with rel \"type\"; a Thing can be an instance of only one \
+                        Thing Model";
                     self.violation(&path, "several-type-links", message.into());
                 }
                 has_type = true;

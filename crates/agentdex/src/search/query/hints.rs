@@ -19,8 +19,10 @@ pub(in crate::search) fn hints(query: &str) -> Vec<String> {
             continue;
         }
         let known: Vec<&str> = FIELDS.into_iter().chain(FacetField::ALL.map(FacetField::name)).collect();
-        hints
-            .push(format!("there is no field `{name}`, so `{word}` is read as words; fields are {}", known.join(", ")));
+        hints.push(format!(
+            "there is no field `{name}`, so `{word}` is searched as plain words; fields are {}",
+            known.join(", ")
+        ));
     }
     if parts.len().is_multiple_of(2) {
         hints.push("a quotation mark is not closed, so the text after it is read as single words".to_owned());

@@ -349,7 +349,7 @@ fn a_store_that_has_lost_its_log_accepts_no_more_writes() {
     assert!(matches!(unknown, Err(Error::OutcomeUnknown)), "{unknown:?}");
     let closed = write(store, Precondition::Absent);
     let Err(Error::WritesClosed { reason }) = &closed else { panic!("{closed:?}") };
-    assert!(reason.ends_with("doesn't continue at commit 1, the last one of this store"), "{reason}");
+    assert!(reason.ends_with("doesn't continue from commit 1, the last commit of this store"), "{reason}");
     cluster.close();
 }
 

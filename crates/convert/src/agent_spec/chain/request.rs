@@ -28,7 +28,7 @@ impl Maker<'_, '_> {
                 members.extend(variables);
                 Ok(Value::Object(members))
             }
-            Some(_) => Err("its URL contains inputs, but its data is not an object".into()),
+            Some(_) => Err("its URL contains placeholders, so its `data` must be an object".into()),
         }
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn text_template(text: &str) -> Result<String, String> {
         match piece {
             Piece::Name(name) => written.push_str(&format!("{{{{given.{name}}}}}")),
             Piece::Literal(literal) if literal.contains("{{") => {
-                return Err(format!("{literal:?} contains `{{{{` that doesn't start a placeholder"));
+                return Err(format!("{literal:?} contains a `{{{{` that doesn't start a placeholder"));
             }
             Piece::Literal(literal) => written.push_str(literal),
         }

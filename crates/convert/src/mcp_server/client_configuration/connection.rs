@@ -180,7 +180,8 @@ impl<'r> ServerReader<'r> {
         let is_pinned = text(package, "version").is_some_and(|version| version != "latest")
             || text(package, "identifier").is_none_or(|identifier| identifier.contains("@sha256:"));
         if !is_pinned && text(package, "registryType") != Some("oci") {
-            self.notes.push("The version of the package isn't fixed: each start can run another one.".to_owned());
+            self.notes
+                .push("The version of the package isn't fixed: each start can run a different version.".to_owned());
         }
         Ok(Connection::Program { command: words.iter().map(|word| decoded(word, &templates)).collect(), environment })
     }

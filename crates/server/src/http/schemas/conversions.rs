@@ -47,7 +47,10 @@ fn common_parameters() -> Vec<Value> {
     let if_exists = ["related", "replace", "refuse"];
     vec![
         json!({"name": "if_exists", "in": "query", "required": false, "schema": {"type": "string", "enum": if_exists},
-            "description": "`related` (the default): replaces the document's Thing if it has its title, description, a capability, or an address in common with the new one, otherwise 409 `unrelated`; `replace`: always replaces it; `refuse`: 409 if one of the Things exists. Existing Things of parts that were registered on their own, or declared by documents of other owners, stay unchanged"}),
+            "description": "`related` (the default): replaces an existing Thing if it shares its title, description, \
+                a capability, or an address with the new one, otherwise 409 `unrelated`; `replace`: always replaces \
+                it; `refuse`: 409 if any of the Things exists. If the Thing of a part was registered on its own, or \
+                is declared by a document of another owner, it stays unchanged"}),
         json!({"name": "replace", "in": "query", "required": false, "schema": {"type": "boolean"},
             "description": "`true`: the document replaces everything stored for its Thing, including originals in other formats, other versions, and edits; the warning `declarations-ended` reports it. Otherwise 409 `lossy-import` if it would drop an original in another format, or if the new Thing lacks an affordance, form, security definition, or other member of the existing one"}),
         json!({"name": "ttl", "in": "query", "required": false, "schema": {"type": "integer", "minimum": 1},
@@ -230,7 +233,8 @@ impl ExportPath {
         }
         parameters.push(json!({
             "name": "Prefer", "in": "header", "required": false, "schema": {"type": "string"},
-            "description": "`return=effect`: respond in JSON, with the warnings, and with the document as a string, of the media type that `Accept` selects",
+            "description": "`return=effect`: respond with a JSON object that contains the warnings, and the document \
+                as a string. `Accept` selects the media type of the document",
         }));
         headers["Agentdex-Warnings"] =
             header("For generated or converted documents: number of things that the document can't express", "integer");

@@ -58,8 +58,9 @@ pub(super) static DEFINITIONS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
 const SEARCH_AGENTS: &str = "Finds agents by what they can do, best match first. Describe the task in plain words. get_agent has the details of a hit.";
 const GET_AGENT: &str = "Reads an agent's description: capabilities, inputs, outputs, addresses, security.";
 const EXPLORE: &str = "Counts the values of fields, such as capabilities or protocols, to choose filters from.";
-const FIND_COMPATIBLE: &str = "Finds capabilities that need no more data than you have, and give what you want. Both are JSON Schemas of objects; give at least one. A fit below 0.5 is doubtful.";
-const VALIDATE_AGENT: &str = "Says what is wrong with a W3C Thing Description, without registering it.";
+const FIND_COMPATIBLE: &str = "Finds capabilities that work with the data you have, and return the data you want. \
+    Both are JSON Schemas of objects; give at least one. A fit below 0.5 is doubtful.";
+const VALIDATE_AGENT: &str = "Validates a W3C Thing Description without registering it, and lists its problems.";
 const REGISTER_AGENT: &str = "Registers an agent by its W3C Thing Description. Validate it first.";
 const REMOVE_AGENT: &str = "Permanently removes an agent that the caller owns.";
 const ASK_AGENT: &str = "Sends a message to an agent, without credentials, and returns its answer.";

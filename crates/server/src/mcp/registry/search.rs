@@ -159,7 +159,7 @@ fn read_filters(filters: Map<String, Value>) -> Result<Filters, String> {
         let unknown = excerpt(unknown, PROTOCOL);
         let fields = FilterField::ALL.map(FilterField::name).join(", ");
         return Err(format!(
-            "/filters: there is no filter \"{unknown}\"; the fields are {fields}, also with all_ or not_ in front"
+            "/filters: there is no filter \"{unknown}\"; the fields are {fields}, optionally prefixed with all_ or not_"
         ));
     }
     let filters: Filters = serde_json::from_value(Value::Object(lists.clone())).map_err(|error| {
@@ -183,13 +183,13 @@ fn check_size(filters: &Map<String, Value>) -> Result<(), String> {
     let count: usize = filters.values().map(|value| value.as_array().map_or(1, Vec::len)).sum();
     if count > MAX_VALUES {
         return Err(format!(
-            "/filters: {count} values are too many; the maximum of all filters together is {MAX_VALUES}"
+            "/filters: {count} values are too many; all filters together can have at most {MAX_VALUES}"
         ));
     }
     let size: usize = filters.iter().map(|(name, value)| name.len() + size_of(value)).sum();
     if size > MAX_FILTER_BYTES {
         return Err(format!(
-            "/filters: {size} bytes are too many; the maximum of all filters together is {MAX_FILTER_BYTES}"
+            "/filters: {size} bytes are too many; all filters together can have at most {MAX_FILTER_BYTES}"
         ));
     }
     Ok(())
