@@ -608,8 +608,8 @@ impl Error {
         )
     }
 
-    /// True if the same call may succeed later. For fetches: if there was no response, or its status is 429 or at
-    /// least 500.
+    /// True if the same call may succeed later. For a fetch, this is the case if there was no response, or if its
+    /// status is 429 or at least 500.
     ///
     /// ```
     /// use agentdex::Error;

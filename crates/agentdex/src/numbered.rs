@@ -128,7 +128,7 @@ impl ByHash {
         }
     }
 
-    /// Returns the numbers with a hash, in no particular order.
+    /// Returns the numbers with the given hash, in no particular order.
     pub fn of(&self, hash: u64) -> impl Iterator<Item = Number> {
         self.0.iter_hash(hash).filter(move |(of, _)| *of == packed(hash)).map(|(_, number)| *number)
     }

@@ -173,8 +173,8 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, &sacp_path(id, action), &[])).await?).await
     }
 
-    /// Parses an answer of an agent as an SACP response. Also returns its violations of the response declared by the
-    /// action.
+    /// Parses an answer of an agent as an SACP response. Also returns the violations of the schema that the action
+    /// declares for its responses.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].

@@ -23,7 +23,7 @@ pub struct EventFilter {
     pub kind: Option<MatchKind>,
     /// Key of a capability that the Things have or had before the change, or `None` for all Things.
     pub capability: Option<String>,
-    /// Query as in `GET /search`, or `None` for all Things. A Thing that starts or stops to match causes
+    /// Query as in `GET /search`, or `None` for all Things. A Thing that starts or stops matching causes
     /// `thing_matched` or `thing_unmatched`.
     pub query: Option<String>,
     /// Search mode of the query; `None` combines words and meaning.

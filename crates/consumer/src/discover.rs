@@ -81,7 +81,7 @@ impl Consumer {
         self
     }
 
-    /// Closes connections kept between calls, and cancels calls waiting for an answer of the user at their agents.
+    /// Closes connections kept between calls, and cancels calls in which an agent is waiting for an answer of the user.
     /// Call this before the process exits.
     pub async fn close(&self) {
         for binding in &self.0.bindings {

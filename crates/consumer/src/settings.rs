@@ -98,14 +98,15 @@ impl Settings {
         self
     }
 
-    /// Limits the total duration of a call; by default to what the description declares, up to 600 s, or else to 120 s.
+    /// Limits the total duration of a call. The default is the duration declared in the description, up to 600 s, or
+    /// else 120 s.
     pub fn timeout(mut self, limit: Duration) -> Settings {
         self.timeout = Some(limit);
         self
     }
 
-    /// Limits the time between two events of a call; by default to what the description declares, up to 600 s, or else
-    /// to 60 s.
+    /// Limits the time between two events of a call. The default is the time declared in the description, up to 600 s,
+    /// or else 60 s.
     pub fn idle_timeout(mut self, limit: Duration) -> Settings {
         self.idle_timeout = Some(limit);
         self

@@ -93,8 +93,8 @@ impl Document {
     }
 }
 
-/// Parses JSON text. Also returns JSON Pointers of members whose name is repeated in their object; the last of them
-/// counts. The nesting is limited, the size is not.
+/// Parses JSON text. Also returns JSON Pointers of members whose name is repeated in their object; the last occurrence
+/// counts. The nesting depth is limited, but not the size.
 ///
 /// # Errors
 /// [`Error::MalformedJson`]; [`Error::LimitExceeded`] (nesting).

@@ -8,7 +8,7 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Error when a description is parsed, validated, or changed.
+/// Error of parsing, validating, or changing a description.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

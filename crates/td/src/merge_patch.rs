@@ -80,8 +80,8 @@ fn merge<'a>(target: &'a str, patch: &'a str, depth: usize) -> Result<Cow<'a, st
     Ok(merged.to_text().into())
 }
 
-/// Returns the patch from `before` to `after`, or `None` if they are equal. Objects are compared without regard to
-/// member order, numbers as they are written.
+/// Returns the patch from `before` to `after`, or `None` if they are equal. The order of members is ignored. Numbers
+/// are equal only if they are spelled in the same way.
 ///
 /// ```
 /// use agentdex_td::merge_patch::diff;

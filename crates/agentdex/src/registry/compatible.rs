@@ -102,7 +102,7 @@ impl Registry {
     }
 
     /// Finds the neighbors of each capability of a Thing: up to `limit` capabilities of other Things that accept its
-    /// output, and as many that produce its input. Returns `None` if the Thing doesn't exist. Blocks.
+    /// output, and up to `limit` that produce its input. Returns `None` if the Thing doesn't exist. Blocks.
     ///
     /// # Errors
     /// [`Error::InvalidId`]; otherwise the same as [`Registry::search_compatible`].

@@ -379,8 +379,8 @@ impl Registry {
     }
 
     /// Returns the metrics of the registry and of added sources. Values of the same name are summed. Only callers who
-    /// see everything get metrics that count hidden Things or steps of agents; tracked sources are counted as far as
-    /// the caller sees their Things.
+    /// see everything get metrics that count hidden Things or steps of agents. Tracked sources are counted only if the
+    /// caller sees their Things.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

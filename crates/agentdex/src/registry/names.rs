@@ -160,7 +160,7 @@ impl Names {
         flags
     }
 
-    /// Returns the ids of the first public Things with a title and a description. Edits may have changed the
+    /// Returns the ids of the first public Things with the given title and description. Edits may have changed the
     /// description.
     pub fn find_by_texts(&self, title: &str, description: Option<&str>) -> Vec<String> {
         let description = self.description_hash(description);
@@ -171,7 +171,7 @@ impl Names {
         alike.map(|entry| entry.id().to_owned()).collect()
     }
 
-    /// Returns the ids of the first Things with an address.
+    /// Returns the ids of the first Things with the given address.
     pub fn find_by_address(&self, address: &str) -> Vec<String> {
         let numbers = self.addresses.of(self.hasher.hash_one(address));
         numbers.filter_map(|number| Some(self.entries.get(number)?.id().to_owned())).collect()

@@ -29,7 +29,7 @@ pub struct Changes {
 }
 
 impl Registry {
-    /// Returns the Thing with an id, or `None` if it doesn't exist or has expired. The id is normalized by
+    /// Returns the Thing with the given id, or `None` if it doesn't exist or has expired. The id is normalized by
     /// [`td::normalize_id`].
     ///
     /// ```

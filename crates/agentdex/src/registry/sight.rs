@@ -29,8 +29,8 @@ impl Registry {
         Registry(inner, Caller::Trusted, None)
     }
 
-    /// Returns a handle of the registry that acts on behalf of a caller. Things hidden from the caller don't exist
-    /// for it, and it can't change Things of other owners. For servers that authenticate their clients.
+    /// Returns a handle of the registry that acts on behalf of a caller. Things hidden from the caller are treated as
+    /// nonexistent, and the caller can't change Things of other owners. For servers that authenticate their clients.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -29,7 +29,7 @@ pub struct Status {
     pub followers: Vec<FollowerStatus>,
     /// Reason why writes are refused, or `None` if they are accepted.
     pub closed_to_writes: Option<String>,
-    /// Reason why the disk has no room for writes, or `None` if it has.
+    /// Reason why the disk has no space for writes, or `None` if there is space.
     pub disk_full: Option<String>,
     /// Time of the log if the clock is more than a day behind it.
     pub clock_behind: Option<Timestamp>,
@@ -37,8 +37,8 @@ pub struct Status {
 
 impl Status {
     /// Returns the reason why the registry isn't ready, or `None` if it is: writes are refused, or a follower doesn't
-    /// answer or keep up. Followers for a single kind of search, such as `vectors`, don't count; that search reports
-    /// them.
+    /// answer or keep up. Followers for a single kind of search, such as `vectors`, don't count: searches of this kind
+    /// report them.
     pub fn not_ready(&self) -> Option<String> {
         let closed =
             self.closed_to_writes.is_some().then(|| "the registry accepts no writes until it is restarted".into());

@@ -23,7 +23,7 @@ pub struct ThingVersion {
     pub format: Option<String>,
     /// Id of the document that declares the Thing as a part.
     pub document: Option<String>,
-    /// Visibility of the version if it is narrower than that of the Thing; only for callers who may change the Thing.
+    /// Visibility of the version, if it is narrower than that of the Thing and the caller may change the Thing.
     pub visibility: Option<Visibility>,
     /// False for a version of a former owner, which the caller may remove but not read. Its text is empty.
     pub is_readable: bool,

@@ -42,8 +42,8 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Returns the number of best documents to find: those of the page and all before it. Zero for an empty page, and
-    /// for a page that is not ordered by relevance.
+    /// Returns the number of best documents to find, up to the end of the page. Zero for an empty page, and for a page
+    /// that is not ordered by relevance.
     pub fn depth(self) -> usize {
         if self.limit == 0 || self.sorting.is_some() { 0 } else { self.offset + self.limit }
     }

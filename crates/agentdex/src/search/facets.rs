@@ -288,7 +288,7 @@ impl Totals {
 
 /// Selection of the values to show.
 pub(super) struct Choice<'a> {
-    /// Text that values contain.
+    /// Text that counted values must contain, if any.
     pub text: Option<&'a str>,
     /// Words of the query.
     pub highlights: &'a Highlights,

@@ -27,7 +27,7 @@ pub(super) fn is_outside(error: &TantivyError) -> bool {
     }
 }
 
-/// True if the error may be caused by damage: only failures of the index itself are.
+/// True if the error may be caused by damage: it is a failure of the index itself, not of the system.
 pub fn may_be_damage(error: &Error) -> bool {
     let Error::Index { source, .. } = error else { return false };
     !source.downcast_ref::<TantivyError>().is_some_and(is_outside)

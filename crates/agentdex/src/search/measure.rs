@@ -46,12 +46,12 @@ impl Measured {
         Ok(Measured { snapshot, request, compiled })
     }
 
-    /// Searches from the query text to the ranked documents and the exact total.
+    /// Compiles the query text, and finds the ranked documents and the exact total.
     pub fn ours_from_text(&self) -> Result<(u64, usize)> {
         self.collect(&compile(&self.snapshot, &self.request)?)
     }
 
-    /// Searches from the compiled query to the ranked documents and the exact total.
+    /// Evaluates the compiled query, and finds the ranked documents and the exact total.
     pub fn ours(&self) -> Result<(u64, usize)> {
         self.collect(&self.compiled)
     }

@@ -64,7 +64,7 @@ impl Model {
         match *self {}
     }
 
-    /// Returns the minimum share of its BM25 score that a Thing with a different meaning keeps.
+    /// Returns the minimum share of the BM25 score that a Thing with a different meaning keeps.
     pub fn least_share_of_words(&self) -> f32 {
         match *self {}
     }

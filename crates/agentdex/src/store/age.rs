@@ -15,8 +15,8 @@ pub(super) struct Age {
 }
 
 impl Age {
-    /// Searches some of the entries after a number for an arrival time that isn't in the future, unless such a time
-    /// is already known. `entries_after` returns the numbers and arrival times.
+    /// Looks for an arrival time that isn't in the future among the next entries, unless such a time is already known.
+    /// `entries_after` returns the numbers and arrival times.
     pub fn find<I>(&mut self, now: Timestamp, entries_after: impl FnOnce(u64) -> I) -> Result<()>
     where
         I: Iterator<Item = Result<(u64, Option<Timestamp>)>>,

@@ -31,7 +31,7 @@ impl LogClock {
         Timestamp(self.0.load(Ordering::Acquire))
     }
 
-    /// Advances the time of the log to that of the clock, unless it is ahead, and returns it.
+    /// Advances the time of the log to the time of the clock, unless the log is ahead. Returns the time of the log.
     pub fn advance(&self, clock: Timestamp) -> Timestamp {
         Timestamp(self.0.fetch_max(clock.0, Ordering::AcqRel).max(clock.0))
     }

@@ -88,8 +88,8 @@ impl Committer {
         self.carry_out(true, |work| work.accept_clock(&self.view))
     }
 
-    /// Submits a transaction. It is committed when its ticket is waited for, polled, or dropped, or together with
-    /// another transaction.
+    /// Submits a transaction. Waiting for the ticket, polling it, or dropping it commits the transaction, unless it was
+    /// committed before together with another transaction.
     pub fn submit(self: &Arc<Self>, transaction: Transaction) -> Ticket {
         let reply = Arc::new(Reply::default());
         let mut queue = self.queue();
@@ -117,7 +117,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Stops accepting transactions, commits the queued ones, and terminates the committer thread.
+    /// Stops accepting transactions, commits the queued transactions, and terminates the committer thread.
     pub fn close(&self) {
         self.queue().is_closing = true;
         self.background.notify_one();
@@ -182,7 +182,7 @@ impl Committer {
         done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Advances the time of the log beyond the clock, as a clock that is ahead does.
+    /// Advances the time of the log beyond the clock, as if the clock had been ahead.
     #[cfg(test)]
     pub fn advance_clock(&self, at: Timestamp) {
         self.time.advance(at);
@@ -295,7 +295,7 @@ impl Committer {
         }
     }
 
-    /// Writes local state that has moved, and in particular pending uses and revocations of keys.
+    /// Writes changed local state, including pending uses and revocations of keys.
     fn write_local(&self) {
         let view = &self.view;
         if view.closed.get().is_some() || view.tree.db().is_err() {

@@ -34,7 +34,7 @@ pub(super) struct Effects {
     pub namespaces: Vec<(NamespaceNumber, Option<NamespaceRecord>)>,
     /// End of the audit trail.
     pub audited: audit::End,
-    /// True if somebody sees less afterwards.
+    /// True if any caller sees less afterwards.
     pub narrows: bool,
     /// Start of the log, if its oldest entries are dropped.
     pub log_start: Option<Start>,

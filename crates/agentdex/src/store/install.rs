@@ -44,15 +44,15 @@ impl From<Pairs> for Folded {
 }
 
 impl Folded {
-    /// Pairs of a number of commits.
+    /// Wraps the combined pairs of a number of commits.
     pub fn of(pairs: Pairs, commits: u64) -> Folded {
         let bytes = pairs.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, |value| value.len())).sum();
         let is_foldable = pairs.iter().all(is_foldable);
         Folded { pairs: pairs.into_iter().collect(), commits, bytes, is_foldable }
     }
 
-    /// Folds consecutive commits, so that a store that is behind installs fewer batches. Commits of which an
-    /// intermediate value matters to the state in memory stay on their own.
+    /// Folds consecutive commits, so that a store that is behind installs fewer batches. A commit is not folded if its
+    /// intermediate values matter to the state in memory.
     pub fn fold(commits: impl IntoIterator<Item = Pairs>) -> Vec<Folded> {
         let mut folded: Vec<Folded> = Vec::new();
         for commit in commits.into_iter().map(Folded::from) {
@@ -64,7 +64,7 @@ impl Folded {
         folded
     }
 
-    /// Size of the keys and values, replaced ones included, in bytes.
+    /// Size of the keys and values in bytes, including replaced values.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

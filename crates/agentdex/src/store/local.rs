@@ -108,7 +108,7 @@ impl Local {
         Ok(first)
     }
 
-    /// True if a key is revoked, and the tree still has it.
+    /// True if a key is revoked, but the tree still contains it.
     pub fn is_revoking(&self, id: &str) -> bool {
         self.state().moved_keys.get(id).is_some_and(Option::is_none)
     }
@@ -149,7 +149,7 @@ impl Local {
         pending.take(WRITTEN_AT_ONCE).map(|(name, value)| key_write(name, value.as_deref())).collect()
     }
 
-    /// Forgets written uses and revocations of keys, unless they have changed meanwhile.
+    /// Drops pending uses and revocations of keys that were written, unless they have changed meanwhile.
     pub fn forget_keys(&self, written: &[NamedWrite]) {
         if written.is_empty() {
             return;
@@ -167,8 +167,8 @@ impl Local {
         !self.state().moved_keys.is_empty()
     }
 
-    /// Takes some of the pending node-local pairs, and returns whether these are all. They count as written from now
-    /// on.
+    /// Takes some of the pending node-local pairs, which count as written from now on. Also returns true if there are
+    /// no more.
     pub fn take_moved(&self) -> (Pairs, bool) {
         let mut state = self.state();
         let mut moved = Pairs::new();

@@ -271,9 +271,9 @@ impl Store {
         self.view.log.watch()
     }
 
-    /// Submits a transaction. Its writes are applied atomically, with an outcome for each write. The transaction is
-    /// committed when its ticket is waited for, polled, or dropped, or earlier together with another transaction, in
-    /// the order of submission.
+    /// Submits a transaction. Its writes are applied atomically, with an outcome for each write. Waiting for the
+    /// ticket, polling it, or dropping it commits the transaction, unless it was committed before together with another
+    /// transaction. Transactions are committed in the order of submission.
     pub fn submit(&self, transaction: Vec<Write>) -> Ticket {
         self.handle.committer.submit(transaction.into())
     }
@@ -553,7 +553,7 @@ impl Store {
         self.handle.committer.submit(transaction)
     }
 
-    /// Returns what a caller can see besides public Things, or `None` if the caller sees everything.
+    /// Returns the grants of a caller for Things that aren't public, or `None` if the caller sees everything.
     pub fn grants(&self, caller: &Caller) -> Option<Arc<Grants>> {
         match caller {
             Caller::Trusted => None,
@@ -563,7 +563,7 @@ impl Store {
         }
     }
 
-    /// Returns what an owner can see besides public Things.
+    /// Returns the grants of an owner for Things that aren't public.
     pub fn grants_of(&self, owner: &Owner) -> Arc<Grants> {
         self.view.namespaces.grants_of(owner)
     }

@@ -184,7 +184,7 @@ impl Namespaces {
         Ok(Namespaces(RwLock::new(known)))
     }
 
-    /// Returns what an owner can see besides public Things.
+    /// Returns the grants of an owner for Things that aren't public.
     pub fn grants_of(&self, owner: &Owner) -> Arc<Grants> {
         let known = self.read().grants.get(owner).cloned();
         known.unwrap_or_else(|| Arc::new(Grants { owner: Some(owner.clone()), ..Grants::default() }))

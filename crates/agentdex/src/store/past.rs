@@ -65,7 +65,7 @@ impl Lives {
         self.all.iter()
     }
 
-    /// Adds a current life of which the log contains nothing.
+    /// Adds a current life without any entry in the log.
     pub fn with_present(mut self, access: Access) -> Lives {
         self.all.push(Life { created: None, accesses: vec![(Seq::ZERO, access)], ended: None });
         self
@@ -143,7 +143,7 @@ impl Past {
         self.read().get(id).map(|known| known.last)
     }
 
-    /// Returns the ids whose last such entry is at or after a position.
+    /// Returns the ids that were last restricted at or after a position.
     pub fn since(&self, seq: Seq) -> Vec<String> {
         let known = self.read();
         let mut ids: Vec<String> =
@@ -194,7 +194,7 @@ impl Past {
         }
     }
 
-    /// Removes ids whose last such entry is no longer in the log, unless there is a newer entry.
+    /// Removes ids, each with the last entry at which it was restricted, unless a newer such entry exists.
     pub fn forget(&self, ids: &[(String, Seq)]) {
         if ids.is_empty() {
             return;

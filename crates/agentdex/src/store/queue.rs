@@ -40,7 +40,7 @@ pub(super) struct Queue {
     turns: VecDeque<Option<Owner>>,
     /// True while a thread is committing. Other threads don't commit meanwhile.
     pub is_led: bool,
-    /// True if a waiter can't commit itself, so the committer's own thread has to.
+    /// True if a waiter can't commit its transaction itself, so the committer's own thread has to.
     pub is_unattended: bool,
     /// Deadline for writing pending local state.
     pub local_due: Option<Instant>,
@@ -117,7 +117,7 @@ impl Queue {
         signal
     }
 
-    /// Follows the log after a pause, at the latest.
+    /// Schedules following the log, after the pause at the latest.
     pub fn follow_after(&mut self, pause: Duration) {
         let due = Instant::now() + pause;
         self.follow_due = Some(self.follow_due.map_or(due, |earlier| earlier.min(due)));

@@ -172,7 +172,7 @@ pub(super) struct Filling<'t> {
     tree: &'t sled::Db,
     batch: Batch,
     bytes: usize,
-    /// Checksum over the keys that count.
+    /// Checksum over the keys selected by [`Sum::counts`].
     pub sum: Sum,
 }
 

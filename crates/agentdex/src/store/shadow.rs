@@ -37,7 +37,8 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
-    /// Gives a store that has just been opened a shadow, if the environment asks for it. A damaged store has none.
+    /// Creates the shadow of a store that was just opened, if the environment variable requests it. A damaged store has
+    /// no shadow.
     pub fn of(view: &Arc<View>) -> Result<Option<Arc<Shadow>>> {
         // Stores with a hook or a shared log are tested by other means.
         let is_tested_otherwise = view.options.before_flush.is_some() || view.options.log.is_some();
@@ -69,7 +70,8 @@ impl Shadow {
         }
     }
 
-    /// Returns the first difference to the store, which accepts no more commits, or `None`.
+    /// Returns the first difference between the store and its shadow, or `None`. The store must no longer accept
+    /// commits.
     pub fn difference(&self) -> Option<String> {
         let view = &self.original;
         // What an unreadable store or a failed commit contains isn't known.

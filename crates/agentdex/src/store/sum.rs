@@ -10,7 +10,7 @@ use crate::Result;
 pub(crate) struct Digest(pub [u8; 16]);
 
 impl Digest {
-    /// Computes the digest of some bytes.
+    /// Computes the digest of the given bytes.
     pub fn of(bytes: &[u8]) -> Digest {
         Digest::of_parts(&[bytes])
     }
@@ -58,7 +58,7 @@ impl Sum {
         Ok(sum)
     }
 
-    /// Replaces the contribution of a key's previous value by that of its new value.
+    /// Replaces a key's previous value in the checksum by its new value.
     pub fn replace(&mut self, key: &[u8], before: Option<&[u8]>, after: Option<&[u8]>) {
         if let Some(before) = before {
             self.0 = self.0.wrapping_sub(of_pair(key, before));

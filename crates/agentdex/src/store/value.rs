@@ -37,7 +37,7 @@ pub(super) struct State {
     pub entries: u64,
     /// Number of committed batches.
     pub commit: u64,
-    /// Checksum over the keys that count.
+    /// Checksum over the keys selected by [`Sum::counts`].
     pub sum: Sum,
     /// Number of namespace numbers assigned so far.
     pub namespaces: u64,

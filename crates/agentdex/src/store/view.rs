@@ -86,7 +86,7 @@ impl View {
         super::tree::write(&self.observers).push(observer);
     }
 
-    /// Tells the observers of commits that are about to be published.
+    /// Notifies the observers of commits about to be published.
     #[cfg(any(test, debug_assertions))]
     pub fn notify_observers(&self, pairs: &super::overlay::Pairs, commits: u64) {
         super::tree::read(&self.observers).iter().for_each(|observe| observe(pairs, commits));

@@ -31,7 +31,7 @@ pub(super) struct Work {
     pub time: Arc<LogClock>,
     /// First expiry that may still need the extension after the start, or `None` if there is none.
     pub next_grace: Option<IVec>,
-    /// True if pending keys are written now or never.
+    /// True if this is the last chance to write pending keys.
     pub is_ending: bool,
 }
 
@@ -96,7 +96,7 @@ impl Work {
         })
     }
 
-    /// Decides transactions on the present state, together with the pending uses and revocations of keys.
+    /// Decides transactions based on the current state, together with the pending uses and revocations of keys.
     pub fn decide(&mut self, view: &View, transactions: impl IntoIterator<Item = Transaction>) -> Result<Decision> {
         let db = view.tree.db()?;
         let mut room = view.space.room();
@@ -201,7 +201,7 @@ impl Work {
         self.witness.close(view.slot(&self.state)).map_err(|error| witnessing(&self.witness, &error))
     }
 
-    /// Writes, syncs, and publishes a commit and node-local pairs, whatever of it there is.
+    /// Writes, syncs, and publishes a commit and node-local pairs, either of which may be missing.
     pub fn make_durable(
         &mut self,
         view: &View,
@@ -242,7 +242,7 @@ impl Work {
         db.apply_batch(batch_of(pairs.cloned())).map_err(|error| format!("applying a batch: {error}"))
     }
 
-    /// Makes what was written durable, and has the witness note the commit.
+    /// Makes all previous writes durable, and records the commit in the witness.
     pub fn sync(&mut self, view: &View, unsynced: Option<&Unsynced>) -> std::result::Result<(), String> {
         if let Some(hook) = &view.options.before_flush {
             hook.call().map_err(|error| error.to_string())?;
@@ -280,7 +280,7 @@ impl Work {
         })
     }
 
-    /// Writes node-local pairs that have moved. Returns true if these are all, or if there is no space for them.
+    /// Writes changed node-local pairs. Returns true if there are no more, or if there is no space for them.
     pub fn write_local(&mut self, view: &View) -> std::result::Result<bool, String> {
         if view.closed.get().is_some() || view.space.room().take(0, false).is_err() {
             return Ok(true);

@@ -96,7 +96,7 @@ pub enum Declares {
 pub struct OwnDeclaration {
     /// Version, if the record can have several.
     pub version: Option<String>,
-    /// Precondition on the version; its position is that of the version's text.
+    /// Precondition on the version. A position in it refers to the text of the version.
     pub expected: Option<Precondition>,
     /// True if this becomes the only version.
     pub is_sole: bool,

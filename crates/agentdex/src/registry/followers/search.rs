@@ -78,7 +78,7 @@ pub(in crate::registry) struct Visible {
 pub(in crate::registry) struct Freshness {
     /// Last change reflected in the index.
     pub seq: Seq,
-    /// Last change missing in the index for longer than allowed.
+    /// Last change that has been missing from the index for longer than allowed.
     pub overdue: Option<Seq>,
 }
 

@@ -104,7 +104,7 @@ impl Agents {
         Ok(())
     }
 
-    /// Forgets all, so that each is read again.
+    /// Removes all agents from memory, so that each is read again.
     pub(in crate::registry) fn forget_all(&self) {
         *self.write() = Cached::default();
     }
@@ -145,7 +145,7 @@ impl Agents {
 }
 
 impl Cached {
-    /// Forgets the half that was used least lately.
+    /// Removes the least recently used half of the agents from memory.
     fn forget_oldest(&mut self) {
         let mut uses: Vec<u64> = self.agents.values().map(|agent| agent.used.load(Relaxed)).collect();
         uses.sort_unstable();

@@ -50,7 +50,7 @@ pub(super) struct Known {
     since: HashMap<QueryNo, Seq>,
     events: Events,
     journal: Journal,
-    /// Events of the present change that the journal doesn't have yet.
+    /// Events of the current change that are not yet in the journal.
     noted: Vec<(QueryNo, MatchKind)>,
 }
 
@@ -161,7 +161,7 @@ impl Known {
         }
     }
 
-    /// Records that the queries whose turn it was were compared with the change at this position.
+    /// Ends the current turn, in which its queries were compared with the change at this position.
     pub fn end_turn(&mut self, seq: Seq) {
         if !self.noted.is_empty() {
             self.journal.add(seq, Content::Events(std::mem::take(&mut self.noted).into()));

@@ -104,7 +104,7 @@ struct Names {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct StreamKey {
     pub query: String,
-    /// View from which its threshold is computed, if there is a threshold.
+    /// View from which the threshold of the query is computed, if there is one.
     pub view: Option<View>,
 }
 

@@ -50,7 +50,7 @@ impl Stored {
         self.view.as_ref()
     }
 
-    /// True if the threshold reveals nothing hidden to callers admitted by the given access.
+    /// True if the threshold reveals nothing that is hidden from a caller admitted by the given access.
     pub fn suits(&self, access: &Access) -> bool {
         self.view.as_ref().is_none_or(|view| view.is_seen_by_those_admitted_by(access))
     }

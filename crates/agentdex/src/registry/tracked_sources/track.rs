@@ -33,8 +33,8 @@ impl Registry {
     /// locations are tried, and an MCP server without a card is asked for its description. If the request names no
     /// format, the locations of all formats are tried; a Thing Description is then registered, but not polled.
     ///
-    /// If the URL is already tracked for a Thing that the caller may change, that Thing is updated, whatever id the
-    /// document results in. If the request names another id, the URL is tracked for that Thing instead.
+    /// If the URL is already tracked for a Thing that the caller may change, that Thing is updated, even if the
+    /// document would get a different id. If the request names another id, the URL is tracked for that Thing instead.
     ///
     /// # Errors
     /// [`Error::FetchRefused`], for example if the registry was opened without a fetcher, [`Error::FetchFailed`],

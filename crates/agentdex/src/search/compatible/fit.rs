@@ -117,7 +117,7 @@ impl Matcher {
         certainty
     }
 
-    /// True if some value of one schema may satisfy the other.
+    /// True if some value of `from` may satisfy `to`.
     pub fn goes(&self, from: &Arc<Schema>, to: &Arc<Schema>) -> bool {
         self.certainty(from, to).0 < Certainty::Cannot
     }

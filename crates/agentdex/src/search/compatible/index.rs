@@ -210,7 +210,7 @@ impl ShapeIndex {
         number
     }
 
-    /// Forgets shapes together: many shapes may have names that many others have.
+    /// Removes shapes in batches, since many shapes may share names with many others.
     fn forget(&mut self, mut numbers: Vec<ShapeNo>) {
         numbers.sort_unstable();
         let shapes: Vec<Known> = numbers.iter().filter_map(|number| self.shapes.take(*number)).collect();

@@ -43,7 +43,7 @@ pub(super) enum Target {
 pub(super) struct PlanLink {
     pub source: Source,
     pub target: Target,
-    /// Port to be supplied; `supply` has the source.
+    /// Port to be supplied; `supply` contains its source.
     pub to: usize,
     pub supply: Supply,
 }

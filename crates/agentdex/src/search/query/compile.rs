@@ -52,7 +52,7 @@ pub(in crate::search) struct Compiled {
     pub has_known: bool,
     /// Distinct telling words.
     pub telling: Vec<Telling>,
-    /// Scored parts: optional parts, and in `musts` groups of parts that must each have a match.
+    /// Optional scored parts. `musts` contains groups of scored parts, each of which must have a match.
     pub any: Vec<Part>,
     pub musts: Vec<Vec<Part>>,
     /// Indexes into `any` at which the sentences of a long request begin.

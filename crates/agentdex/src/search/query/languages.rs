@@ -32,8 +32,8 @@ impl Languages {
         Ok(Languages { present, spoken })
     }
 
-    /// Returns the indexed forms of a word, such as its stem: one for each language declared by descriptions, except
-    /// languages in which it is a stop word.
+    /// Returns the indexed forms of a word, such as its stem, in each language declared by descriptions. Languages in
+    /// which the word is a stop word are skipped.
     pub fn forms<'l>(&'l self, written: &'l str) -> impl Iterator<Item = String> + use<'l> {
         self.present.iter().filter_map(move |language| language.form_of(written))
     }

@@ -136,7 +136,7 @@ impl Question {
         Likeness { whole, sentences }
     }
 
-    /// Computes the similarity of a Thing with these vectors to the request, like [`Question::likeness`].
+    /// Computes the similarity between the request and a Thing with these vectors, like [`Question::likeness`].
     pub fn likeness_of(&self, vectors: &[Quantized]) -> f32 {
         let largest = |asked: &Quantized| vectors.iter().map(|vector| vector.cosine(asked)).fold(-1.0, f32::max);
         let whole = largest(&self.whole);

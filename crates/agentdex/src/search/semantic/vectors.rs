@@ -169,14 +169,14 @@ impl Vectors {
         self.move_together();
     }
 
-    /// Maps a file: the values of full blocks are read from it from now on, as far as it contains them. All offsets
-    /// must refer to this file.
+    /// Maps a file. If it contains the values of a full block, they are read from it from now on. All offsets must
+    /// refer to this file.
     pub fn map(&mut self, file: OwnedBytes) {
         self.file = Mapped(Some(file));
         (0..self.rows / ROWS_IN_A_BLOCK).for_each(|block| self.leave_memory(block));
     }
 
-    /// True if so many values are in memory that the file should be mapped again.
+    /// True if the file should be mapped again, because many values are in memory.
     pub fn should_be_mapped(&self) -> bool {
         let full = self.blocks.get(..self.rows / ROWS_IN_A_BLOCK).unwrap_or_default();
         full.iter().filter(|block| matches!(block.values, Values::InMemory(_))).count() >= BLOCKS_IN_MEMORY

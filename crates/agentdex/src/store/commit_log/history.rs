@@ -47,7 +47,8 @@ pub struct Entry {
     pub is_removal: bool,
 }
 
-/// The history of some stores. Calls may be in any order, the reads of a reader are in theirs.
+/// History of several stores. Calls may be in any order. The reads of each reader are in the order in which they were
+/// made.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     pub calls: Vec<Call>,
@@ -85,7 +86,7 @@ pub enum Wrong {
 struct Things<'h>(HashMap<&'h str, BTreeMap<Seq, &'h Entry>>);
 
 impl History {
-    /// Takes O(n log n).
+    /// Checks the history, in O(n log n).
     pub fn check(&self) -> Result<(), Wrong> {
         let Some(log) = self.logs.first() else { return Ok(()) };
         if let Some(other) = self.logs.iter().position(|other| other != log) {

@@ -75,13 +75,13 @@ pub struct Faults {
     pub late: u64,
     /// The request is carried out twice.
     pub twice: u64,
-    /// The end of the log isn't known.
+    /// The end of the log is unknown.
     pub away: u64,
     /// Longest delay of a request in microseconds.
     pub delay: u64,
     /// Longest delay of the arrival of a commit in microseconds.
     pub lag: u64,
-    /// An own commit in the log counts as the commit of another store.
+    /// A store's own commit in the log counts as the commit of another store.
     pub is_naive: bool,
     /// The last arrived commit counts as the end of the log.
     pub is_stale: bool,
