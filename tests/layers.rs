@@ -16,8 +16,9 @@ use std::{
 use self::source::{Package, code};
 
 /// The packages and which of them each may depend on; Cargo sees that nothing else is used.
-const PACKAGES: [(&str, &[&str]); 12] = [
+const PACKAGES: [(&str, &[&str]); 13] = [
     ("agentdex-td", &[]),
+    ("agentdex-etcd", &[]),
     ("agentdex-fetch", &[]),
     ("agentdex-api", &["td"]),
     ("agentdex-convert", &["td"]),
@@ -41,7 +42,7 @@ const LAYERS: [(&str, &[&[&str]]); 2] = [
 const REEXPORTS: [(&str, &str); 2] = [("Registry", "registry"), ("Builder", "registry")];
 
 /// Foreign crates (or the start of their names) and the packages or modules that may name them.
-const CRATES: [(&str, &[&str]); 42] = [
+const CRATES: [(&str, &[&str]); 44] = [
     ("actix", &["agentdex-server::http"]),
     ("utoipa", &["agentdex-api", "agentdex-server::http", "agentdex-td"]),
     ("multer", &["agentdex-server::http"]),
@@ -103,6 +104,8 @@ const CRATES: [(&str, &[&str]); 42] = [
     ("serde_saphyr", &["agentdex-convert", "agentdex-sacp"]),
     ("json5", &["agentdex-cli::cli"]),
     ("jsonc_parser", &["agentdex-cli::cli"]),
+    ("tonic", &["agentdex-etcd"]),
+    ("prost", &["agentdex-etcd"]),
     ("toml", &["agentdex-cli::cli", "agentdex-cli::settings"]),
     ("anyhow", &["agentdex-cli::cli", "agentdex-cli::settings"]),
     ("clap", &["agentdex-cli::cli", "agentdex-cli::settings"]),
@@ -117,6 +120,7 @@ const CRATES: [(&str, &[&str]); 42] = [
             "agentdex-server::mqtt",
             "agentdex-client",
             "agentdex-consumer",
+            "agentdex-etcd",
             "agentdex-fetch",
             "agentdex-server::otlp",
             "agentdex-server::tls",

@@ -1,0 +1,64 @@
+//! Login with user and password.
+
+use tokio::sync::Mutex;
+
+use crate::{
+    connection::{Connection, Token},
+    error::{Error, Refusal, Result},
+    message::AuthenticateRequest,
+    options::User,
+};
+
+/// Message of etcd to a login while it has no authentication (`rpctypes/error.go`).
+const NOT_ENABLED: &str = "etcdserver: authentication is not enabled";
+
+/// The login of a client. It happens with the first call, and again when the token has died: etcd drops tokens that were
+/// not used for 300 s, and a restart drops all of them.
+pub(crate) struct Login {
+    user: User,
+    session: Mutex<Session>,
+}
+
+/// A login that succeeded.
+#[derive(Clone, Default)]
+pub(crate) struct Session {
+    /// Number of the login, from 1.
+    pub number: u64,
+    /// Token, or `None` if etcd has no authentication.
+    pub token: Option<Token>,
+}
+
+impl Login {
+    pub fn new(user: User) -> Login {
+        Login { user, session: Mutex::default() }
+    }
+
+    /// Returns the session, and logs in if there is none, or if the present one is `dead`. Concurrent callers share one
+    /// login.
+    pub async fn session(&self, connection: &Connection, dead: Option<u64>) -> Result<Session> {
+        let mut session = self.session.lock().await;
+        if session.number == 0 || dead == Some(session.number) {
+            let token = self.authenticate(connection).await?;
+            *session = Session { number: session.number + 1, token };
+        }
+        Ok(session.clone())
+    }
+
+    async fn authenticate(&self, connection: &Connection) -> Result<Option<Token>> {
+        let request = AuthenticateRequest { name: self.user.name.clone(), password: self.user.password.clone() };
+        match connection.unary(request, None).await {
+            Ok(answer) => match answer.body.token.parse::<Token>() {
+                Ok(mut token) => {
+                    token.set_sensitive(true);
+                    Ok(Some(token))
+                }
+                Err(_) => Err(connection.no_answer("the token can't be sent as metadata")),
+            },
+            Err(Error::Refused { message, .. }) if message == NOT_ENABLED => Ok(None),
+            Err(Error::Refused { endpoint, refusal: Refusal::InvalidArgument | Refusal::Other, message }) => {
+                Err(Error::Unauthenticated { endpoint, message })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
