@@ -374,10 +374,10 @@ pub enum Error {
         /// True if the namespace was given up.
         is_given_up: bool,
     },
-    /// A flush failed. The store rejects writes until it is reopened.
-    #[error("the store rejects writes because a flush failed: {reason}; fix the cause, then restart")]
+    /// A flush failed, or the store can't follow its shared log. The store rejects writes until it is reopened.
+    #[error("the store accepts no more writes: {reason}; fix the cause, then restart")]
     WritesClosed {
-        /// Error of the flush.
+        /// Cause.
         reason: String,
     },
     /// The disk doesn't have enough free space for the write. Nothing was written. Reads continue, and writes are

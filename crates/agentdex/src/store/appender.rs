@@ -17,7 +17,7 @@ use std::{
 use uuid::Uuid;
 
 use super::{
-    commit_log::{Appended, Away, Commit, CommitId, CommitLog, SharedLog},
+    commit_log::{Appended, Away, Broken, Commit, CommitId, CommitLog, SharedLog},
     effects::Staged,
     install::{Folded, InstallError, MAX_COMMIT_BYTES},
     overlay::Pairs,
@@ -62,6 +62,11 @@ impl Appender {
     /// Calls `wake` when there may be commits of other stores, or another store waits for its turn.
     pub fn subscribe(&self, wake: impl Fn() + Send + Sync + 'static) {
         self.log.subscribe(Box::new(wake));
+    }
+
+    /// Leaves the log.
+    pub fn close(&self) {
+        self.log.close();
     }
 
     /// Returns true if the store has failed to follow the log since the last call.
@@ -175,7 +180,11 @@ impl Appender {
                     self.is_behind.store(true, Ordering::Relaxed);
                     return Err(Error::OutcomeUnknown);
                 }
-                Appended::Lost => return Err(self.closed_by(lost(number))),
+                Appended::Away => {
+                    *fate = Fate::NotSent;
+                    return Err(Error::LogUnavailable);
+                }
+                Appended::Lost(Broken(reason)) => return Err(self.closed_by(reason)),
             }
         }
     }
@@ -194,11 +203,11 @@ impl Appender {
             match self.log.append(&commit) {
                 Appended::Done => self.install_all([commit.pairs.clone()])?,
                 Appended::Taken => {}
-                Appended::Unknown => {
+                Appended::Unknown | Appended::Away => {
                     self.is_behind.store(true, Ordering::Relaxed);
                     return Ok(false);
                 }
-                Appended::Lost => return Err(self.closed_by(lost(commit.number - 1))),
+                Appended::Lost(Broken(reason)) => return Err(self.closed_by(reason)),
             }
         }
     }
@@ -214,7 +223,8 @@ impl Appender {
 
     fn install_arrived(&self) -> Result<()> {
         loop {
-            let commits = self.log.arrived(self.number(), READ_AT_ONCE);
+            let arrived = self.log.arrived(self.number(), READ_AT_ONCE);
+            let commits = arrived.map_err(|Broken(reason)| self.closed_by(reason))?;
             if commits.is_empty() {
                 return Ok(());
             }
@@ -265,10 +275,6 @@ impl Appender {
         self.view.close(reason.clone());
         Error::WritesClosed { reason }
     }
-}
-
-fn lost(last: u64) -> String {
-    format!("the shared log doesn't continue from commit {last}, the last commit of this store")
 }
 
 fn check_size(pairs: &Pairs) -> Result<()> {

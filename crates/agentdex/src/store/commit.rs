@@ -126,6 +126,7 @@ impl Committer {
     /// Wakes everyone waiting for changes, and releases the directory. Call it when everything is committed.
     pub fn release(&self) {
         self.view.log.end();
+        self.appender.iter().for_each(Appender::close);
         self.witness.end();
         let mut work = self.work();
         if let Err(error) = work.close(&self.view) {

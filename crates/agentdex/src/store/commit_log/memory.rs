@@ -12,37 +12,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tempfile::TempDir;
-
 use super::{
-    Appended, Away, Commit, CommitId, CommitLog, SharedLog, Wake,
+    Appended, Away, Broken, Commit, CommitId, CommitLog, SharedLog, Wake,
+    copies::Copies,
     turn::{Node, Turn},
 };
-use crate::store::{CopiedDirectory, Options, Store, overlay::Pairs};
+use crate::store::{Options, overlay::Pairs};
 
 /// Longest time that an append waits for an answer.
 const APPEND_WAIT: Duration = Duration::from_millis(40);
 
 /// Directories of stores that have the same content and share a log.
 pub struct Directories {
-    root: TempDir,
+    copies: Copies,
     pub memory: Arc<Memory>,
-    _copies: Vec<CopiedDirectory>,
 }
 
 impl Directories {
     pub fn new(count: usize, seed: u64, faults: Faults) -> Directories {
-        let root = tempfile::tempdir().unwrap();
-        let path = |number: usize| root.path().join(number.to_string());
-        let first = Store::open(&path(0), Options::default()).unwrap();
-        let memory = Memory::new(first.handle.committer.number(), seed, faults);
-        first.close();
-        let copies = (1..count).map(|number| CopiedDirectory::of_store(&path(0), path(number)).unwrap()).collect();
-        Directories { root, memory, _copies: copies }
+        let copies = Copies::new(count);
+        let memory = Memory::new(copies.last, seed, faults);
+        Directories { copies, memory }
     }
 
     pub fn path(&self, number: usize) -> PathBuf {
-        self.root.path().join(number.to_string())
+        self.copies.path(number)
     }
 
     /// Adds the log to the options of a store.
@@ -241,7 +235,9 @@ impl CommitLog for MemoryLog {
         let Memory { faults, counts, .. } = &*self.memory;
         self.memory.delay();
         if faults.is_lost {
-            return Appended::Lost;
+            let last = commit.number - 1;
+            let reason = format!("the shared log doesn't continue from commit {last}, the last commit of this store");
+            return Appended::Lost(Broken(reason));
         }
         let unknown = || {
             thread::sleep(APPEND_WAIT);
@@ -292,10 +288,11 @@ impl CommitLog for MemoryLog {
         }
     }
 
-    fn arrived(&self, number: u64, limit: usize) -> Vec<Pairs> {
+    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Pairs>, Broken> {
         let state = self.memory.state();
         let arrived = state.commits[..state.nodes[&self.node].arrived].iter();
-        arrived.skip((number - self.memory.base) as usize).take(limit).map(|commit| commit.pairs.clone()).collect()
+        let after = arrived.skip((number - self.memory.base) as usize);
+        Ok(after.take(limit).map(|commit| commit.pairs.clone()).collect())
     }
 
     fn end(&self) -> Result<u64, Away> {
@@ -321,10 +318,14 @@ impl CommitLog for MemoryLog {
     fn subscribe(&self, wake: Wake) {
         self.memory.state().nodes.get_mut(&self.node).unwrap().wake = Some(wake.into());
     }
+
+    fn close(&self) {
+        self.is_ended.store(true, Ordering::Release);
+    }
 }
 
 impl Drop for MemoryLog {
     fn drop(&mut self) {
-        self.is_ended.store(true, Ordering::Release);
+        self.close();
     }
 }

@@ -2,12 +2,17 @@
 //! appends the commit under the next number, and then writes it (`store::appender`).
 //!
 //! - `turn`: turns of the stores, so that they rarely decide in vain
+//! - `etcd`: the log of a cluster in etcd
 //! - `memory`: a log in memory, for tests; `tests`, `history`: stores with such a log, and the check of their history
 
 use std::{fmt, sync::Arc};
 
 use super::overlay::Pairs;
 
+#[cfg(test)]
+mod copies;
+#[cfg(test)]
+mod etcd;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
@@ -27,7 +32,10 @@ pub(super) trait CommitLog: Send + Sync {
     fn wait_for_turn(&self, number: u64) -> bool;
 
     /// Returns up to `limit` consecutive commits after `number` that have arrived. Doesn't block.
-    fn arrived(&self, number: u64, limit: usize) -> Vec<Pairs>;
+    ///
+    /// # Errors
+    /// No more commits will arrive.
+    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Pairs>, Broken>;
 
     /// Returns the number of the last commit in the log, once all commits up to it have arrived.
     fn end(&self) -> Result<u64, Away>;
@@ -37,6 +45,9 @@ pub(super) trait CommitLog: Send + Sync {
 
     /// Calls `wake` when a commit arrives, and when another store waits for its turn.
     fn subscribe(&self, wake: Wake);
+
+    /// Leaves the log. Nothing is appended afterwards.
+    fn close(&self);
 }
 
 /// Wakes a store.
@@ -64,7 +75,7 @@ pub(super) struct CommitId {
 }
 
 /// Outcome of an append.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(not(test), expect(dead_code, reason = "only tests have a log that stores share"))]
 pub(super) enum Appended {
     /// The log has the commit.
@@ -73,9 +84,15 @@ pub(super) enum Appended {
     Taken,
     /// There is no answer yet.
     Unknown,
+    /// The log takes no commits at present. It doesn't have this one.
+    Away,
     /// The log doesn't continue at the last commit of this store, or was replaced by another log.
-    Lost,
+    Lost(Broken),
 }
+
+/// Reason why a store can't follow the log any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Broken(pub String);
 
 /// The log can't be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     history::{Answer, Call, Entry, History, Read, Wrong},
-    memory::{Directories, Faults, Memory},
+    memory::{Directories, Faults},
 };
 use crate::{
     Error,
@@ -50,10 +50,24 @@ const FAULTS: Faults = Faults {
 };
 
 /// Stores that share a log.
-struct Cluster {
-    stores: Vec<Store>,
-    memory: Arc<Memory>,
-    _directories: Directories,
+pub(super) struct Cluster<L = Directories> {
+    pub stores: Vec<Store>,
+    pub log: L,
+}
+
+/// A log that stores share.
+pub(super) trait Shared {
+    /// Ends all faults that would keep stores from catching up.
+    fn calm(&self) {}
+
+    /// The number of the last commit.
+    fn end(&self) -> u64;
+}
+
+impl Shared for Directories {
+    fn end(&self) -> u64 {
+        self.memory.end()
+    }
 }
 
 impl Cluster {
@@ -62,36 +76,37 @@ impl Cluster {
     }
 
     fn with(seed: u64, faults: Faults, options: Options) -> Cluster {
-        let directories = Directories::new(STORES, seed, faults);
-        let open =
-            |number| Store::open(&directories.path(number), directories.options(number, options.clone())).unwrap();
-        let stores = (0..STORES).map(open).collect();
-        Cluster { stores, memory: directories.memory.clone(), _directories: directories }
+        let log = Directories::new(STORES, seed, faults);
+        let open = |number| Store::open(&log.path(number), log.options(number, options.clone())).unwrap();
+        Cluster { stores: (0..STORES).map(open).collect(), log }
     }
+}
 
+impl<L: Shared> Cluster<L> {
     /// Waits until all stores have installed all commits.
-    fn converge(&self) {
+    pub fn converge(&self) {
+        self.log.calm();
         let started = Instant::now();
         let numbers = || self.stores.iter().map(|store| store.handle.committer.number()).collect::<Vec<_>>();
-        let has_converged = || numbers().iter().all(|number| *number == self.memory.end());
+        let has_converged = || numbers().iter().all(|number| *number == self.log.end());
         while !has_converged() || {
             // What is late.
             thread::sleep(Duration::from_millis(150));
             !has_converged()
         } {
-            assert!(started.elapsed() < Duration::from_secs(120), "{:?} of {}", numbers(), self.memory.end());
+            assert!(started.elapsed() < Duration::from_secs(120), "{:?} of {}", numbers(), self.log.end());
             thread::sleep(Duration::from_millis(10));
         }
     }
 
     /// The first difference between two stores.
-    fn difference(&self) -> Option<String> {
+    pub fn difference(&self) -> Option<String> {
         let now = Timestamp::now();
         let mut others = self.stores[1..].iter();
         others.find_map(|other| difference(&self.stores[0].view, &other.view, now).unwrap())
     }
 
-    fn close(self) {
+    pub fn close(self) {
         self.stores.iter().for_each(Store::close);
     }
 }
@@ -203,7 +218,7 @@ fn put(id: &str, call: u64) -> Operation {
 }
 
 /// Lets clients write at all stores at the same time, beside all other kinds of writes. Returns their history.
-fn run(cluster: &Cluster, seed: u64, writes: u64) -> History {
+pub(super) fn run<L: Shared>(cluster: &Cluster<L>, seed: u64, writes: u64) -> History {
     let (history, calls, start) = (Mutex::default(), AtomicU64::new(0), Instant::now());
     thread::scope(|scope| {
         for (place, store) in cluster.stores.iter().enumerate() {
@@ -228,7 +243,7 @@ fn run(cluster: &Cluster, seed: u64, writes: u64) -> History {
     history
 }
 
-fn writes() -> u64 {
+pub(super) fn writes() -> u64 {
     env::var(WRITES_VARIABLE).ok().and_then(|writes| writes.parse().ok()).unwrap_or(WRITES)
 }
 
@@ -247,7 +262,7 @@ fn stores_over_a_bad_log_answer_truly_and_are_equal() {
         "seed {seed}: {writes} writes in {:?}: {done} done, {refused} refused, {unknown} unknown; {} entries; {:?}",
         started.elapsed(),
         history.logs[0].len(),
-        cluster.memory.counts
+        cluster.log.memory.counts
     );
     assert!(done > refused && refused > 0 && unknown > 0);
     for store in &cluster.stores {
@@ -281,10 +296,10 @@ fn a_refusal_by_a_store_that_lags_behind_is_noticed() {
         // It is created, which the other store knows, and removed, which that doesn't know yet.
         let mut calls = vec![client(0).write(1, "urn:a", Precondition::Absent, false)];
         cluster.converge();
-        cluster.memory.is_held.store(true, Ordering::Release);
+        cluster.log.memory.is_held.store(true, Ordering::Release);
         calls.push(client(0).write(2, "urn:a", Precondition::Present, true));
         calls.push(client(1).write(3, "urn:a", Precondition::Absent, false));
-        cluster.memory.is_held.store(false, Ordering::Release);
+        cluster.log.memory.is_held.store(false, Ordering::Release);
         cluster.converge();
         let logs = cluster.stores.iter().map(log).collect();
         cluster.close();
@@ -305,7 +320,7 @@ fn a_store_with_one_byte_more_is_noticed() {
     cluster.close();
 }
 
-fn write(store: &Store, precondition: Precondition) -> Result<(), Error> {
+pub(super) fn write(store: &Store, precondition: Precondition) -> Result<(), Error> {
     let write = Write { id: "urn:a".into(), precondition, operation: put("urn:a", 1), actor: None };
     store.submit(vec![write]).wait().map(drop)
 }
@@ -361,7 +376,7 @@ fn a_write_without_an_answer_is_found_in_the_log_later() {
     assert!(matches!(unknown, Err(Error::OutcomeUnknown)), "{unknown:?}");
     cluster.converge();
     assert!(cluster.stores.iter().all(|store| store.find("urn:a").unwrap().is_some()));
-    assert_eq!(cluster.memory.end(), 2);
+    assert_eq!(cluster.log.memory.end(), 2);
     cluster.close();
 }
 

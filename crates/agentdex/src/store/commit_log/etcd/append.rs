@@ -1,0 +1,204 @@
+//! Appends, which are sent again until their outcome is known.
+
+use std::{sync::Arc, time::Instant};
+
+use agentdex_etcd::{Answer, Compare, Error, KeyRange, Op, Range, Txn, message::TxnResponse};
+
+use super::{
+    Appended, Broken, Commit, Log, PAUSES,
+    encoding::{Encoded, Head},
+    follow::ask,
+};
+
+/// A commit that was sent, or is about to be.
+#[derive(Debug, Clone)]
+pub(super) struct Attempt {
+    encoded: Arc<Encoded>,
+    /// True if the further values of the commit are in etcd.
+    has_parts: bool,
+    /// True if the commit may be in the log without this node's knowledge.
+    may_be_applied: bool,
+    /// Whose commit has arrived under the number, if any: true for this one.
+    is_own: Option<bool>,
+}
+
+impl Attempt {
+    /// Notes the commit that has arrived under the number of this one.
+    pub fn note(&mut self, number: u64, head: &Head<'_>) {
+        if number == self.encoded.number {
+            self.is_own = Some(head.id == self.encoded.id && head.digest == self.encoded.digest);
+        }
+    }
+}
+
+impl Log {
+    /// See [`super::CommitLog::append`].
+    pub async fn append(&self, commit: &Commit) -> Appended {
+        let encoded = self.encode(commit);
+        let deadline = Instant::now() + self.limits.append_wait;
+        let mut pause = PAUSES.0;
+        loop {
+            let tried = self.try_to_append(&encoded).await;
+            if let Some(appended) = self.outcome(&encoded, tried) {
+                return appended;
+            }
+            if Instant::now() + pause >= deadline {
+                let attempt = self.state().attempt.clone();
+                let may_be_applied = attempt.is_none_or(|attempt| attempt.may_be_applied);
+                return if may_be_applied { Appended::Unknown } else { Appended::Away };
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// Encodes a commit, once for all attempts: they have to send the same bytes.
+    fn encode(&self, commit: &Commit) -> Arc<Encoded> {
+        let mut state = self.state();
+        if let Some(attempt) = state.attempt.as_ref().filter(|attempt| attempt.encoded.id == commit.id) {
+            return attempt.encoded.clone();
+        }
+        let turn = state.turn.next(commit.has_more, &state.waiting, Instant::now());
+        let encoded = Arc::new(Encoded::of(commit, self.node, turn));
+        state.attempt =
+            Some(Attempt { encoded: encoded.clone(), has_parts: false, may_be_applied: false, is_own: None });
+        encoded
+    }
+
+    /// Sends a commit once. `None` if there is nothing to be sent, since its outcome is known.
+    async fn try_to_append(&self, encoded: &Encoded) -> Option<Result<Answer<TxnResponse>, Error>> {
+        let (attempt, is_present) = {
+            let state = self.state();
+            (state.attempt.clone()?, state.nodes.is_present)
+        };
+        if attempt.is_own.is_some() {
+            return None;
+        }
+        if !is_present && !attempt.may_be_applied {
+            let reason = "this node isn't present in etcd yet".into();
+            return Some(Err(Error::NotSent { endpoint: self.client.endpoint(), reason }));
+        }
+        if !attempt.has_parts && !encoded.parts.is_empty() {
+            if let Err(error) = self.put_parts(encoded).await {
+                return Some(Err(error));
+            }
+            self.of_attempt(encoded, |attempt| attempt.has_parts = true);
+        }
+        let append = Txn::new()
+            .when([
+                self.is_free(encoded),
+                Compare::create_revision(self.keys.commit(encoded.number - 1)).greater(0),
+                Compare::mod_revision(self.keys.meta()).equals(self.founded.revision),
+            ])
+            .then([
+                Op::put(self.keys.commit(encoded.number), encoded.value.clone()),
+                Op::delete_range(KeyRange::key(self.keys.waiting(self.node))),
+            ])
+            .otherwise(self.looks(encoded));
+        // Counts already if the answer is never awaited.
+        self.of_attempt(encoded, |attempt| attempt.may_be_applied = true);
+        let (endpoint, known) = (self.client.endpoint(), self.state().seen);
+        let mut answer = self.client.attempt(&endpoint, append.message()).await;
+        let mut is_applied = answer.as_ref().map_or_else(Error::may_have_been_applied, |_| true);
+        if matches!(answer, Err(Error::NoSpace { .. })) {
+            // etcd answers so for what it refuses, and for what fills it up: now the commit is there, or will never be.
+            let look = Txn::new().when([self.is_free(encoded)]).otherwise(self.looks(encoded));
+            match ask(&self.client, &look).await {
+                Ok(found) if found.body.succeeded => is_applied = false,
+                found => answer = found,
+            }
+        }
+        match &answer {
+            Ok(answer) => {
+                self.check_header(known, answer.header).err().into_iter().for_each(|broken| self.break_off(broken))
+            }
+            Err(error) => {
+                // What an attempt before has done is still not known.
+                self.of_attempt(encoded, |sent| sent.may_be_applied = attempt.may_be_applied || is_applied);
+                if error.is_transient() {
+                    self.client.move_on(&endpoint);
+                }
+            }
+        }
+        Some(answer)
+    }
+
+    /// Condition that no commit has the number.
+    fn is_free(&self, encoded: &Encoded) -> Compare {
+        Compare::create_revision(self.keys.commit(encoded.number)).equals(0)
+    }
+
+    /// What tells why a commit wasn't appended.
+    fn looks(&self, encoded: &Encoded) -> [Op; 2] {
+        let commit = Range::new(KeyRange::key(self.keys.commit(encoded.number)));
+        [Op::range(commit), Op::range(Range::new(KeyRange::key(self.keys.meta())).keys_only())]
+    }
+
+    async fn put_parts(&self, encoded: &Encoded) -> Result<(), Error> {
+        for (part, value) in encoded.parts.iter().enumerate() {
+            let key = self.keys.part(encoded.number, encoded.id, part);
+            ask(&self.client, &Txn::new().then([Op::put(key, value.clone())])).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the outcome of an append if an answer tells it, or a commit that has arrived.
+    fn outcome(&self, encoded: &Encoded, tried: Option<Result<Answer<TxnResponse>, Error>>) -> Option<Appended> {
+        let arrived = |is_own: bool| if is_own { self.done(encoded) } else { Appended::Taken };
+        let is_own = self.state().attempt.as_ref().and_then(|attempt| attempt.is_own);
+        match tried {
+            None => is_own.map(arrived),
+            Some(Ok(answer)) if answer.body.succeeded => Some(self.done(encoded)),
+            Some(Ok(answer)) => self.decided(encoded, &answer.body),
+            Some(Err(error)) if is_own.is_none() => self.failed(&error),
+            Some(Err(_)) => is_own.map(arrived),
+        }
+    }
+
+    /// The outcome of an append whose conditions didn't hold.
+    fn decided(&self, encoded: &Encoded, answer: &TxnResponse) -> Option<Appended> {
+        let found = |index| answer.range(index).and_then(|range| range.kvs.first());
+        let (commit, meta) = (found(0), found(1));
+        if meta.map(|meta| meta.mod_revision) != Some(self.founded.revision) {
+            return Some(Appended::Lost(Broken(self.replaced())));
+        }
+        let Some(commit) = commit else {
+            // Neither it nor its predecessor are there.
+            return Some(Appended::Lost(Broken(self.trimmed(encoded.number - 1))));
+        };
+        match Head::read(&commit.value) {
+            Ok(head) if head.id == encoded.id && head.digest == encoded.digest => Some(self.done(encoded)),
+            // It arrives by the watch, or is read there as unreadable.
+            _ => Some(Appended::Taken),
+        }
+    }
+
+    /// The outcome of an append that was refused. `None` if it is to be sent again.
+    fn failed(&self, error: &Error) -> Option<Appended> {
+        let attempt = self.state().attempt.clone();
+        if error.is_transient() || attempt.is_none_or(|attempt| attempt.may_be_applied) {
+            tracing::debug!(%error, "an append has no answer");
+            return None;
+        }
+        tracing::warn!(%error, "etcd takes no commits");
+        Some(Appended::Away)
+    }
+
+    /// Notes that the log has a commit of this node.
+    fn done(&self, encoded: &Encoded) -> Appended {
+        let mut state = self.state();
+        if state.arrivals.next() == encoded.number
+            && let Ok(head) = Head::read(&encoded.value)
+        {
+            state.arrivals.skip(encoded.number);
+            state.note_turn(head.by, head.turn);
+        }
+        state.attempt = None;
+        Appended::Done
+    }
+
+    fn of_attempt(&self, encoded: &Encoded, change: impl FnOnce(&mut Attempt)) {
+        let mut state = self.state();
+        state.attempt.as_mut().filter(|attempt| attempt.encoded.id == encoded.id).map(change);
+    }
+}

@@ -1,0 +1,280 @@
+//! Reading the log: by ranges until there are no more commits, then by a watch, which is only a wake-up. Numbers have no
+//! gaps, so that a node knows which commits it lacks.
+
+use std::{convert::Infallible, sync::Arc};
+
+use agentdex_etcd::{
+    Answer, Client, Error, Event, KeyRange, KeyValue, Op, Range, ResponseHeader, Txn, Update, message::TxnResponse,
+};
+
+use super::{
+    Away, Broken, Log, PAUSES,
+    encoding::{Head, Unreadable},
+};
+
+/// Number of commits that are read at once.
+const READ_AT_ONCE: u64 = 16;
+
+/// Reason why the log isn't followed at present.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// It is tried again.
+    Etcd(Error),
+    Broken(Broken),
+    /// A commit was dropped while it was read.
+    Moved,
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Trouble {
+        Trouble::Etcd(error)
+    }
+}
+
+impl From<Broken> for Trouble {
+    fn from(broken: Broken) -> Trouble {
+        Trouble::Broken(broken)
+    }
+}
+
+impl Log {
+    /// Reads commits as they come, until the log is closed or can't be followed any more.
+    pub(super) async fn follow(self: Arc<Log>) {
+        let mut pause = PAUSES.0;
+        loop {
+            let next = self.state().arrivals.next();
+            match self.follow_once().await {
+                Err(Trouble::Broken(broken)) => return self.break_off(broken),
+                Err(Trouble::Etcd(Error::Closed)) => return,
+                Err(trouble) => tracing::debug!(?trouble, "the log of the cluster isn't followed"),
+            }
+            let has_progressed = self.state().arrivals.next() > next;
+            pause = if has_progressed { PAUSES.0 } else { (pause * 2).min(PAUSES.1) };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn follow_once(&self) -> Result<Infallible, Trouble> {
+        let revision = self.catch_up().await?;
+        self.read_waiting().await?;
+        self.read_nodes().await?;
+        let endpoint = self.client.endpoint();
+        let watch = self.client.watch(&endpoint, self.keys.all(), revision + 1).await;
+        let mut watch = watch.inspect_err(|_| drop(self.client.move_on(&endpoint)))?;
+        loop {
+            let Ok(update) = tokio::time::timeout(self.limits.silence, watch.next()).await else {
+                self.catch_up().await?;
+                continue;
+            };
+            match update.inspect_err(|_| drop(self.client.move_on(&endpoint)))? {
+                Update::Events { events, .. } => {
+                    for event in events {
+                        self.take(&event).await?;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes an event of the watch.
+    async fn take(&self, event: &Event) -> Result<(), Trouble> {
+        let Some(kv) = &event.kv else { return Ok(()) };
+        if let Some(node) = self.keys.waiting_node(&kv.key) {
+            let mut state = self.state();
+            let is_new = if event.is_delete() { state.waiting.remove(&node) } else { state.waiting.insert(node) };
+            drop(state);
+            if is_new && node != self.node {
+                self.notify();
+            }
+            return Ok(());
+        }
+        let name = self.keys.node_name(&kv.key);
+        if name.is_some() {
+            self.state().note_node(&name, kv);
+            return Ok(());
+        }
+        let Some(number) = self.keys.commit_number(&kv.key).filter(|_| !event.is_delete()) else { return Ok(()) };
+        let (next, are_enough) = {
+            let state = self.state();
+            (state.arrivals.next(), state.arrivals.are_enough())
+        };
+        if number < next {
+            return Ok(());
+        }
+        if number == next && !are_enough {
+            let _reading = self.reading.lock().await;
+            return self.arrive(number, kv).await;
+        }
+        self.catch_up().await.map(drop)
+    }
+
+    /// Reads all commits. Waits while the store has enough to install. Returns the revision after which commits are
+    /// missing.
+    async fn catch_up(&self) -> Result<i64, Trouble> {
+        loop {
+            if let Some(revision) = self.read().await? {
+                return Ok(revision);
+            }
+            let room = self.room.notified();
+            if self.state().arrivals.are_enough() {
+                room.await;
+            }
+        }
+    }
+
+    /// Reads commits until there are no more, and returns the revision, or until there are enough.
+    async fn read(&self) -> Result<Option<i64>, Trouble> {
+        let _reading = self.reading.lock().await;
+        loop {
+            let (next, are_enough) = {
+                let state = self.state();
+                (state.arrivals.next(), state.arrivals.are_enough())
+            };
+            if are_enough {
+                return Ok(None);
+            }
+            let end = next.saturating_add(READ_AT_ONCE);
+            let commits = KeyRange::between(self.keys.commit(next), self.keys.commit(end));
+            let txn = Txn::new().then([
+                Op::range(Range::new(KeyRange::key(self.keys.meta())).keys_only()),
+                Op::range(Range::new(KeyRange::key(self.keys.commit(next - 1))).keys_only()),
+                Op::range(Range::new(commits)),
+            ]);
+            let answer = self.ask(&txn).await?;
+            let of = |index| answer.body.range(index).map(|range| &range.kvs[..]).unwrap_or_default();
+            self.check_founding(of(0))?;
+            if of(1).is_empty() {
+                return Err(Broken(self.trimmed(next - 1)).into());
+            }
+            for (number, kv) in (next..).zip(of(2)) {
+                self.arrive(number, kv).await?;
+            }
+            if (of(2).len() as u64) < READ_AT_ONCE {
+                return Ok(Some(answer.header.revision));
+            }
+        }
+    }
+
+    /// Lets a commit arrive. Call it while nothing else reads.
+    async fn arrive(&self, number: u64, kv: &KeyValue) -> Result<(), Trouble> {
+        let unreadable = |reason: Unreadable| Broken(format!("commit {number} can't be read: {reason}"));
+        if self.keys.commit_number(&kv.key) != Some(number) {
+            return Err(Broken(format!("commit {number} is missing in etcd, but later ones are there")).into());
+        }
+        let head = Head::read(&kv.value).map_err(unreadable)?;
+        let parts = self.parts(number, &head).await?;
+        let pairs = head.pairs(&parts).map_err(unreadable)?;
+        let mut state = self.state();
+        if state.arrivals.add(number, pairs) {
+            if let Some(attempt) = &mut state.attempt {
+                attempt.note(number, &head);
+            }
+            state.note_turn(head.by, head.turn);
+            drop(state);
+            self.notify();
+        }
+        Ok(())
+    }
+
+    /// Reads the further values of a commit.
+    async fn parts(&self, number: u64, head: &Head<'_>) -> Result<Vec<Vec<u8>>, Trouble> {
+        let mut parts = Vec::with_capacity(head.parts);
+        for part in 0..head.parts {
+            let txn = Txn::new().then([
+                Op::range(Range::new(KeyRange::key(self.keys.commit(number))).keys_only()),
+                Op::range(Range::new(KeyRange::key(self.keys.part(number, head.id, part)))),
+            ]);
+            let answer = self.ask(&txn).await?;
+            let of = |index| answer.body.range(index).and_then(|range| range.kvs.first());
+            match (of(0), of(1)) {
+                (_, Some(kv)) => parts.push(kv.value.to_vec()),
+                (Some(_), None) => {
+                    let reason = format!("commit {number} can't be read: its part {part} is missing");
+                    return Err(Broken(reason).into());
+                }
+                (None, None) => return Err(Trouble::Moved),
+            }
+        }
+        Ok(parts)
+    }
+
+    /// See [`super::CommitLog::end`].
+    pub(super) async fn end(&self) -> Result<u64, Away> {
+        match self.read().await {
+            Ok(_) => Ok(self.state().arrivals.next() - 1),
+            Err(Trouble::Broken(broken)) => {
+                self.break_off(broken);
+                Err(Away)
+            }
+            Err(trouble) => {
+                tracing::debug!(?trouble, "the end of the log isn't known");
+                Err(Away)
+            }
+        }
+    }
+
+    fn check_founding(&self, meta: &[KeyValue]) -> Result<(), Broken> {
+        let is_same = meta.first().is_some_and(|meta| meta.mod_revision == self.founded.revision);
+        if is_same { Ok(()) } else { Err(Broken(self.replaced())) }
+    }
+
+    /// Why the log can't be followed if another one has taken its place.
+    pub(super) fn replaced(&self) -> String {
+        "etcd has another log for this cluster than at the start of this node, or none".into()
+    }
+
+    /// Why the log can't be followed if the commits after the last one of this store are gone.
+    pub(super) fn trimmed(&self, last: u64) -> String {
+        format!(
+            "the log in etcd doesn't continue at commit {last}, the last one of this node: it was away for too long, or etcd was restored from an older copy"
+        )
+    }
+
+    /// Sends a transaction that only reads, and checks that etcd hasn't gone back in time.
+    async fn ask(&self, txn: &Txn) -> Result<Answer<TxnResponse>, Trouble> {
+        let known = self.state().seen;
+        let answer = ask(&self.client, txn).await?;
+        self.check_header(known, answer.header)?;
+        Ok(answer)
+    }
+
+    /// Checks the header of a linearizable answer against the last one that was known when the request was sent.
+    pub(super) fn check_header(&self, known: Option<Seen>, header: ResponseHeader) -> Result<(), Broken> {
+        let seen = Seen { cluster: header.cluster_id, revision: header.revision };
+        if known.is_some_and(|known| known.cluster != seen.cluster || known.revision > seen.revision) {
+            let reason = "etcd was restored from an older copy, or is another one: it has a lower revision than before, or another cluster id";
+            return Err(Broken(reason.into()));
+        }
+        let mut state = self.state();
+        if state.seen.is_none_or(|before| before.revision < seen.revision) {
+            state.seen = Some(seen);
+        }
+        Ok(())
+    }
+}
+
+/// What etcd has told of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen {
+    cluster: u64,
+    revision: i64,
+}
+
+/// Sends a transaction to each endpoint until one answers. It has to be one that may be carried out twice.
+pub(super) async fn ask(client: &Client, txn: &Txn) -> Result<Answer<TxnResponse>, Error> {
+    let mut endpoint = client.endpoint();
+    let mut left = client.endpoints().len();
+    loop {
+        left -= 1;
+        match client.attempt(&endpoint, txn.message()).await {
+            Err(error) if error.is_transient() => {
+                endpoint = client.move_on(&endpoint);
+                if left == 0 {
+                    return Err(error);
+                }
+            }
+            answer => return answer,
+        }
+    }
+}

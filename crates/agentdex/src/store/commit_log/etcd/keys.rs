@@ -1,0 +1,107 @@
+//! Keys in etcd of the log of a cluster.
+
+use agentdex_etcd::KeyRange;
+
+use super::super::{CommitId, turn::Node};
+
+/// Number of hexadecimal digits of a commit's number. Their order is that of the numbers.
+const DIGITS: usize = 16;
+
+/// Keys below `agentdex/<name of the cluster>/`.
+#[derive(Debug, Clone)]
+pub(super) struct Keys {
+    prefix: String,
+}
+
+impl Keys {
+    pub fn new(cluster: &str) -> Keys {
+        Keys { prefix: format!("agentdex/{cluster}/") }
+    }
+
+    /// Identity of the log.
+    pub fn meta(&self) -> Vec<u8> {
+        self.key("meta")
+    }
+
+    /// A commit.
+    pub fn commit(&self, number: u64) -> Vec<u8> {
+        self.key(&format!("c/{number:016x}"))
+    }
+
+    /// Returns the number of a commit's key.
+    pub fn commit_number(&self, key: &[u8]) -> Option<u64> {
+        let digits = key.strip_prefix(self.prefix.as_bytes())?.strip_prefix(b"c/")?;
+        (digits.len() == DIGITS).then(|| u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok())?
+    }
+
+    /// A further value of a large commit.
+    pub fn part(&self, number: u64, id: CommitId, part: usize) -> Vec<u8> {
+        self.key(&format!("p/{number:016x}/{:016x}{:016x}/{part:04x}", id.run, id.count))
+    }
+
+    /// A node that waits for its turn.
+    pub fn waiting(&self, node: Node) -> Vec<u8> {
+        self.key(&format!("w/{node:032x}"))
+    }
+
+    /// All nodes that wait for their turns.
+    pub fn all_waiting(&self) -> KeyRange {
+        KeyRange::prefix(self.key("w/"))
+    }
+
+    /// Returns the node of such a key.
+    pub fn waiting_node(&self, key: &[u8]) -> Option<Node> {
+        let digits = key.strip_prefix(self.prefix.as_bytes())?.strip_prefix(b"w/")?;
+        Node::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
+    }
+
+    /// A node that runs.
+    pub fn node(&self, name: &str) -> Vec<u8> {
+        self.key(&format!("nodes/{name}"))
+    }
+
+    /// All nodes that run.
+    pub fn nodes(&self) -> KeyRange {
+        KeyRange::prefix(self.key("nodes/"))
+    }
+
+    /// Returns the name of such a node.
+    pub fn node_name(&self, key: &[u8]) -> Option<String> {
+        let name = key.strip_prefix(self.prefix.as_bytes())?.strip_prefix(b"nodes/")?;
+        Some(str::from_utf8(name).ok()?.to_owned())
+    }
+
+    /// The leader.
+    pub fn leader(&self) -> Vec<u8> {
+        self.key("leader")
+    }
+
+    /// All keys of the log.
+    pub fn all(&self) -> KeyRange {
+        KeyRange::prefix(self.prefix.clone())
+    }
+
+    fn key(&self, rest: &str) -> Vec<u8> {
+        format!("{}{rest}", self.prefix).into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_numbers_and_are_read_again() {
+        let keys = Keys::new("zoo");
+        assert_eq!(keys.commit(255), b"agentdex/zoo/c/00000000000000ff");
+        assert!(keys.commit(9) < keys.commit(10) && keys.commit(15) < keys.commit(16));
+        for number in [0, 1, u64::MAX] {
+            assert_eq!(keys.commit_number(&keys.commit(number)), Some(number));
+        }
+        for other in [keys.meta(), keys.waiting(3), Keys::new("zoo2").commit(1), b"agentdex/zoo/c/1".to_vec()] {
+            assert_eq!(keys.commit_number(&other), None);
+        }
+        assert_eq!(keys.waiting_node(&keys.waiting(u128::MAX)), Some(u128::MAX));
+        assert_eq!(keys.waiting_node(&keys.commit(1)), None);
+    }
+}

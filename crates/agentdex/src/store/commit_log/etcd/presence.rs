@@ -1,0 +1,212 @@
+//! Presence: what a node tells the others of itself, and which of them leads. Both are keys with the node's lease.
+
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
+
+use agentdex_etcd::{Compare, Error, KeyRange, KeyValue, Lease, LeaseState, Op, Range, Txn};
+use serde::{Deserialize, Serialize};
+
+use super::{Broken, Log, PAUSES, State, follow::ask};
+use crate::change::Timestamp;
+
+/// What a node tells the others of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NodeEntry {
+    /// Drawn at each start of the node.
+    pub run: String,
+    /// URL of its REST API, if it has one for clients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Version of the program.
+    pub version: String,
+    /// Number of the last commit that it has.
+    pub number: u64,
+    /// Number of the last commit on its disk.
+    pub synced: u64,
+    /// Its clock when it wrote this.
+    pub clock: Timestamp,
+}
+
+/// How far a store has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Number of the last commit that it has.
+    pub number: u64,
+    /// Number of the last commit on its disk.
+    pub synced: u64,
+}
+
+/// What is known of the nodes.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    /// By name.
+    pub entries: BTreeMap<String, NodeEntry>,
+    /// True while the own key is there. Without it, the node appends nothing.
+    pub is_present: bool,
+    /// True while this node leads.
+    pub leads: bool,
+}
+
+impl Log {
+    /// Keeps the key of this node until the log is closed.
+    pub(super) async fn keep_present(self: Arc<Log>) {
+        let mut pause = PAUSES.0;
+        loop {
+            match self.be_present().await {
+                Err(Absence::Copied) => {
+                    let name = &self.name;
+                    let reason =
+                        format!("another process runs as the node {name:?}, perhaps on a copy of this directory");
+                    return self.break_off(Broken(reason));
+                }
+                Err(Absence::Etcd(Error::Closed)) => return,
+                Err(Absence::Etcd(error)) => {
+                    tracing::debug!(%error, "the node isn't present in etcd");
+                    pause = (pause * 2).min(PAUSES.1);
+                }
+                // The lease was lost, though it was kept for a while.
+                Ok(()) => pause = PAUSES.0,
+            }
+            self.change_nodes(|nodes| (nodes.is_present, nodes.leads) = (false, false));
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Takes a lease, puts the key of this node, and writes it again and again until the lease is lost.
+    async fn be_present(&self) -> Result<(), Absence> {
+        let lease = self.client.grant_lease(self.limits.lease).await?;
+        let created = self.announce(&lease).await?;
+        self.change_nodes(|nodes| nodes.is_present = true);
+        self.state().lease = lease.id();
+        let (mut state, mut is_leader) = (lease.state(), false);
+        loop {
+            // Without an answer, the leader is the same as before, as long as its lease is sure.
+            is_leader = self.lead(&lease).await.unwrap_or(is_leader);
+            self.change_nodes(|nodes| nodes.leads = is_leader && *state.borrow_and_update() == LeaseState::Held);
+            tokio::select! {
+                () = lease.lost() => return Ok(()),
+                _ = state.changed() => continue,
+                () = tokio::time::sleep(self.limits.update) => {}
+            }
+            let update = Txn::new()
+                .when([Compare::create_revision(self.own_key()).equals(created)])
+                .then([Op::put_with_lease(self.own_key(), self.entry(), lease.id())]);
+            match ask(&self.client, &update).await {
+                // Somebody has deleted it.
+                Ok(answer) if !answer.body.succeeded => return Ok(()),
+                Err(Error::Closed) => return Err(Error::Closed.into()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Creates the key of this node. Waits until that of an earlier process has expired. Returns the revision in which
+    /// it was created.
+    async fn announce(&self, lease: &Lease) -> Result<i64, Absence> {
+        let put = || Op::put_with_lease(self.own_key(), self.entry(), lease.id());
+        let look = || Op::range(Range::new(KeyRange::key(self.own_key())));
+        let (started, mut first_seen) = (Instant::now(), None);
+        loop {
+            let create =
+                Txn::new().when([Compare::create_revision(self.own_key()).equals(0)]).then([put()]).otherwise([look()]);
+            let answer = ask(&self.client, &create).await?;
+            if answer.body.succeeded {
+                return Ok(answer.header.revision);
+            }
+            let found = answer.body.range(0).and_then(|range| range.kvs.first());
+            if let Some(found) = found {
+                let entry = serde_json::from_slice(&found.value).ok();
+                if entry.is_some_and(|entry: NodeEntry| entry.run == self.run()) {
+                    // It is from an earlier lease, or from a request without an answer.
+                    let unchanged = Compare::mod_revision(self.own_key()).equals(found.mod_revision);
+                    let take = Txn::new().when([unchanged]).then([put()]);
+                    if ask(&self.client, &take).await?.body.succeeded {
+                        return Ok(found.create_revision);
+                    }
+                    continue;
+                }
+                // The key of a process that has ended stays for a while, but nobody writes it.
+                let first = *first_seen.get_or_insert((found.create_revision, found.version));
+                if first.0 != found.create_revision {
+                    first_seen = None;
+                } else if first.1 < found.version && started.elapsed() > self.limits.lease * 2 {
+                    return Err(Absence::Copied);
+                }
+            }
+            tokio::time::sleep(self.limits.update.min(self.limits.lease / 10)).await;
+        }
+    }
+
+    /// Becomes the leader if there is none. Returns true if this node is it.
+    async fn lead(&self, lease: &Lease) -> Result<bool, Absence> {
+        let leader = self.keys.leader();
+        let become_leader = Txn::new()
+            .when([Compare::create_revision(leader.clone()).equals(0)])
+            .then([Op::put_with_lease(leader.clone(), self.name.clone(), lease.id())])
+            .otherwise([Op::range(Range::new(KeyRange::key(leader)))]);
+        let answer = ask(&self.client, &become_leader).await?;
+        let found = answer.body.range(0).and_then(|range| range.kvs.first());
+        Ok(answer.body.succeeded || found.is_some_and(|found| found.lease == lease.id()))
+    }
+
+    fn own_key(&self) -> Vec<u8> {
+        self.keys.node(&self.name)
+    }
+
+    /// The value of this node's key.
+    fn entry(&self) -> Vec<u8> {
+        let Progress { number, synced } = self.state().progress;
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let (run, url) = (self.run(), self.url.clone());
+        let entry = NodeEntry { run, url, version, number, synced, clock: Timestamp::now() };
+        serde_json::to_vec(&entry).unwrap_or_default()
+    }
+
+    fn run(&self) -> String {
+        format!("{:032x}", self.node)
+    }
+
+    fn change_nodes(&self, change: impl FnOnce(&mut Nodes)) {
+        let mut state = self.state();
+        let before = (state.nodes.is_present, state.nodes.leads);
+        change(&mut state.nodes);
+        let is_changed = before != (state.nodes.is_present, state.nodes.leads);
+        drop(state);
+        if is_changed {
+            self.notify();
+        }
+    }
+
+    /// Reads the keys of all nodes.
+    pub(super) async fn read_nodes(&self) -> Result<(), Error> {
+        let answer = self.client.range(&Range::new(self.keys.nodes())).await?;
+        let mut state = self.state();
+        state.nodes.entries.clear();
+        answer.body.kvs.iter().for_each(|kv| state.note_node(&self.keys.node_name(&kv.key), kv));
+        Ok(())
+    }
+}
+
+impl State {
+    /// Notes the key of a node as it is now.
+    pub(super) fn note_node(&mut self, name: &Option<String>, kv: &KeyValue) {
+        let Some(name) = name else { return };
+        match serde_json::from_slice(&kv.value) {
+            Ok(entry) => drop(self.nodes.entries.insert(name.clone(), entry)),
+            Err(_) => drop(self.nodes.entries.remove(name)),
+        }
+    }
+}
+
+/// Reason why the key of a node isn't there.
+#[derive(Debug)]
+enum Absence {
+    /// Another process has it, and keeps it.
+    Copied,
+    Etcd(Error),
+}
+
+impl From<Error> for Absence {
+    fn from(error: Error) -> Absence {
+        Absence::Etcd(error)
+    }
+}

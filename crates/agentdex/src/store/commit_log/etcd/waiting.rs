@@ -1,0 +1,78 @@
+//! Turns: whose turn it is, and who waits for one.
+
+use std::{
+    mem,
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
+};
+
+use agentdex_etcd::{Error, Range};
+
+use super::{Log, Node, State};
+
+/// Interval at which a node repeats that it waits, since a request may be lost.
+const REPEATED_AFTER: Duration = Duration::from_millis(200);
+
+impl State {
+    /// Notes a commit, which names the node with the next turn.
+    pub(super) fn note_turn(&mut self, by: Node, turn: Option<Node>) {
+        self.turn.note(by, turn, Instant::now());
+        self.waiting.remove(&by);
+        if let Some(node) = turn {
+            self.waiting.remove(&node);
+        }
+    }
+}
+
+impl Log {
+    /// See [`super::CommitLog::wait_for_turn`].
+    pub(super) fn wait_for_turn(&self, number: u64) -> bool {
+        let mut state = self.state();
+        let until = Instant::now() + self.limits.append_wait;
+        let may_append = loop {
+            if state.arrivals.next() > number + 1 || state.broken.is_some() {
+                break false;
+            }
+            let now = Instant::now();
+            // At the start, the key of an earlier process of this node may still be there.
+            let absent = (!state.nodes.is_present).then(|| until.saturating_duration_since(now));
+            let left = match absent.filter(|left| !left.is_zero()) {
+                Some(left) => left,
+                None => match state.turn.wait(now) {
+                    Some(left) => left,
+                    None => break true,
+                },
+            };
+            if state.nodes.is_present && !mem::replace(&mut state.is_waiting, true) {
+                self.asks.notify_one();
+            }
+            (state, _) = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+        };
+        state.is_waiting = false;
+        may_append
+    }
+
+    /// Tells the other nodes while this one waits for its turn. Its key goes with its lease.
+    pub(super) async fn wait_for_turns(self: Arc<Log>) {
+        loop {
+            self.asks.notified().await;
+            while self.state().is_waiting {
+                let lease = self.state().lease;
+                if let Err(error) = self.client.put(self.keys.waiting(self.node), "", lease).await {
+                    tracing::debug!(%error, "etcd doesn't take the request for a turn");
+                }
+                tokio::time::sleep(REPEATED_AFTER).await;
+            }
+        }
+    }
+
+    /// Reads who waits for a turn.
+    pub(super) async fn read_waiting(&self) -> Result<(), Error> {
+        let range = Range::new(self.keys.all_waiting()).keys_only();
+        let answer = self.client.range(&range).await?;
+        let waiting = answer.body.kvs.iter().filter_map(|kv| self.keys.waiting_node(&kv.key)).collect();
+        self.state().waiting = waiting;
+        self.notify();
+        Ok(())
+    }
+}
