@@ -144,7 +144,7 @@ fn changes_are_told_of_one_agent_and_of_all() {
     assert!(note.starts_with("note: continue with --since ") && note.lines().count() == 1, "{note}");
     assert_eq!(json_lines(&again), changes);
     let other = run(&["changes", "--since", "00000000000000ab-1", "--url", server.url()]);
-    assert!(String::from_utf8_lossy(&other.stderr).contains("another log"), "{other:?}");
+    assert!(String::from_utf8_lossy(&other.stderr).contains("a different log"), "{other:?}");
     let told: Vec<_> = changes.iter().map(|change| (change["kind"].as_str(), change["id"].as_str())).collect();
     assert_eq!(
         told,
