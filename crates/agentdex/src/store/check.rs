@@ -292,7 +292,7 @@ impl Content {
         };
         let ahead = self.ahead.iter().map(|(first, last, latest)| Fault {
             place: if first == last { format!("the change {first}") } else { format!("the changes {first} to {last}") },
-            message: format!("written while the clock was ahead; the latest time is {latest}"),
+            message: format!("written while the system clock was ahead; the latest timestamp is {latest}"),
         });
         let notes = unclaimed.map(note).chain(ahead).take(MOST_FAULTS).collect();
         Checked { records: records.len() as u64, changes: log.len() as u64, faults: self.faults, notes }

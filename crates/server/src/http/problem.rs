@@ -203,7 +203,9 @@ impl From<Error> for Problem {
                     "the document has no `id`; add one that is an absolute URI, or let POST /things assign one"
                         .to_owned()
                 }
-                Error::PreconditionFailed { id, found: Some(_), .. } => format!("{id:?} is not in the required state"),
+                Error::PreconditionFailed { id, found: Some(_), .. } => {
+                    format!("{id:?} doesn't meet the precondition of the request")
+                },
                 // The caller doesn't see it, so nothing of it is in the answer.
                 Error::PreconditionFailed { id, expected: Precondition::Absent, found: None } => {
                     format!("Thing {id:?} already exists")

@@ -91,8 +91,9 @@ impl<'a> Walk<'a> {
                     self.check_data_schemas(properties, &path.member("properties"));
                 }
                 ("properties", other) => {
-                    let message =
-                        format!("found {other}; `properties` of a data schema must be an object of data schemas");
+                    let message = format!(
+                        "found {other}; in a data schema, `properties` must be an object whose values are data schemas"
+                    );
                     self.violation(&path.member("properties"), "schema-properties", message);
                 }
                 ("items", Value::Object(items)) => self.check_data_schema(items, &path.member("items")),

@@ -292,13 +292,17 @@ impl<'d> Reader<'d, '_> {
             Resolved::Component(key) => {
                 let found = self.graph.type_name(key);
                 self.error(at, "wrong-component-type", || {
-                    format!("`{}` must be a {family}, not a {found}", field.name)
+                    format!("`{}`: expected a component of the type {family}, found {found}", field.name)
                 });
             }
             Resolved::Plain(Value::String(_)) if matches!(field.kind(self.profile), Kind::PartsOrTexts(_)) => {}
             Resolved::Plain(plain) => {
                 self.error(at, "wrong-component-type", || {
-                    format!("`{}` must be a {family}, but this refers to {}", field.name, kind_of(plain))
+                    format!(
+                        "`{}`: expected a component of the type {family}, but this refers to {}",
+                        field.name,
+                        kind_of(plain)
+                    )
                 });
             }
             Resolved::Withheld => self.hold_back(field),
