@@ -145,7 +145,7 @@ impl Calls {
     /// Opens a stream at one endpoint, and waits for the answer to its first message. If that answer `is_refused` for
     /// want of a valid token, logs in again and repeats it.
     pub async fn open<M: StreamMethod>(
-        &self,
+        self: &Arc<Self>,
         endpoint: &Endpoint,
         first: M,
         deadline: Duration,
@@ -172,9 +172,8 @@ impl Calls {
                 }
                 (opened, _) => opened?,
             };
-            let closed = self.closed.subscribe();
-            let endpoint = connection.endpoint.clone();
-            Ok((Exchange { endpoint, requests, responses, closed, _permit: permit }, response))
+            let (calls, endpoint) = (Arc::clone(self), connection.endpoint.clone());
+            Ok((Exchange { endpoint, requests, responses, calls, _permit: permit }, response))
         };
         self.within(deadline, connection, &is_sent, opened).await
     }
@@ -233,12 +232,12 @@ impl Calls {
     }
 }
 
-/// An open stream in both directions.
+/// An open stream in both directions. It lives on if the client is dropped, but not if that is closed.
 pub(crate) struct Exchange<M: StreamMethod> {
     pub endpoint: Endpoint,
     requests: mpsc::Sender<M>,
     responses: Streaming<M::Response>,
-    closed: watch::Receiver<bool>,
+    calls: Arc<Calls>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -253,7 +252,7 @@ impl<M: StreamMethod> Exchange<M> {
         let closed = self.no_answer("the client was closed");
         tokio::select! {
             biased;
-            _ = self.closed.wait_for(|closed| *closed) => Err(closed),
+            () = self.calls.closed() => Err(closed),
             received = receive(&mut self.responses, &self.endpoint) => received,
         }
     }

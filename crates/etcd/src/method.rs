@@ -49,7 +49,15 @@ methods! {
     LeaseRevokeRequest -> LeaseRevokeResponse, "/etcdserverpb.Lease/LeaseRevoke";
     AuthenticateRequest -> AuthenticateResponse, "/etcdserverpb.Auth/Authenticate";
     StatusRequest -> StatusResponse, "/etcdserverpb.Maintenance/Status";
-    AlarmRequest -> AlarmResponse, "/etcdserverpb.Maintenance/Alarm";
+}
+
+impl Method for AlarmRequest {
+    const PATH: &'static str = "/etcdserverpb.Maintenance/Alarm";
+    type Response = AlarmResponse;
+    /// Returns an empty header if there is none: etcd 3.4 sends none with alarms.
+    fn header(response: &AlarmResponse) -> Option<ResponseHeader> {
+        Some(response.header.unwrap_or_default())
+    }
 }
 
 impl StreamMethod for WatchRequest {

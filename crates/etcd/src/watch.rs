@@ -1,6 +1,6 @@
 //! Watches: the changes of a range of keys, in order.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::{
     calls::{Calls, Exchange},
@@ -44,7 +44,7 @@ pub enum Update {
 }
 
 impl Watch {
-    pub(crate) async fn create(calls: &Calls, endpoint: &Endpoint, create: WatchCreateRequest) -> Result<Watch> {
+    pub(crate) async fn create(calls: &Arc<Calls>, endpoint: &Endpoint, create: WatchCreateRequest) -> Result<Watch> {
         let first = WatchRequest { create: Some(create), progress: None };
         let (exchange, response) = calls.open(endpoint, first, calls.request_deadline, is_unauthenticated).await?;
         if let Some(error) = cancellation(&exchange.endpoint, &response) {

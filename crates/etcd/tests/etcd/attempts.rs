@@ -26,27 +26,32 @@ async fn a_write_without_an_answer_may_have_been_applied() {
         (Fault::Freeze, false),
         (Fault::CutBefore, false),
         (Fault::CutAfter, true),
-        (Fault::Late(Duration::from_secs(5)), true),
+        (Fault::Late(Duration::from_secs(60)), true),
         (Fault::GoAway(Reason::ENHANCE_YOUR_CALM), false),
         (Fault::GoAway(Reason::INADEQUATE_SECURITY), false),
     ];
-    for (fault, is_applied) in cases {
-        let fake = Fake::start().await;
-        let client = Client::connect(fake.options()).unwrap();
-        fake.fail("Txn", fault.clone());
-        let error = client.txn(&append("a")).await.unwrap_err();
-        assert!(matches!(error, Error::NoAnswer { .. }), "{fault:?}: {error:?}");
-        assert!(error.may_have_been_applied() && error.is_transient());
-        assert!(error.to_string().contains(&fake.url()));
-        assert_eq!(fake.count("Txn"), 1, "{fault:?}: nothing is sent twice by itself");
-        assert_eq!(!fake.state().keys.is_empty(), is_applied, "{fault:?}");
+    let cases = cases.map(|(fault, is_applied)| tokio::spawn(fail_a_write(fault, is_applied)));
+    for case in cases {
+        case.await.unwrap();
+    }
+}
 
-        // The same transaction tells the outcome, over a new connection where the old one is dead.
-        let answer = client.txn(&append("a")).await.unwrap();
-        assert_eq!(answer.body.succeeded, !is_applied, "{fault:?}");
-        if is_applied {
-            assert_eq!(answer.body.range(0).unwrap().kvs[0].value, "a");
-        }
+async fn fail_a_write(fault: Fault, is_applied: bool) {
+    let fake = Fake::start().await;
+    let client = Client::connect(fake.hasty_options()).unwrap();
+    fake.fail("Txn", fault.clone());
+    let error = client.txn(&append("a")).await.unwrap_err();
+    assert!(matches!(error, Error::NoAnswer { .. }), "{fault:?}: {error:?}");
+    assert!(error.may_have_been_applied() && error.is_transient());
+    assert!(error.to_string().contains(&fake.url()));
+    assert_eq!(fake.count("Txn"), 1, "{fault:?}: nothing is sent twice by itself");
+    assert_eq!(!fake.state().keys.is_empty(), is_applied, "{fault:?}");
+
+    // The same transaction tells the outcome, over a new connection where the old one is dead.
+    let answer = client.txn(&append("a")).await.unwrap();
+    assert_eq!(answer.body.succeeded, !is_applied, "{fault:?}");
+    if is_applied {
+        assert_eq!(answer.body.range(0).unwrap().kvs[0].value, "a");
     }
 }
 
@@ -116,7 +121,7 @@ async fn without_a_connection_nothing_is_sent() {
 async fn a_read_goes_round_the_endpoints() {
     let (hangs, answers) = (Fake::start().await, Fake::start().await);
     answers.state().put(PutRequest { key: "k".into(), value: "v".into(), lease: 0 });
-    let mut options = hangs.options();
+    let mut options = hangs.hasty_options();
     options.endpoints.push(answers.url());
     let client = Client::connect(options).unwrap();
     let range = Range::new(KeyRange::key("k"));
@@ -138,14 +143,19 @@ async fn a_read_goes_round_the_endpoints() {
 #[tokio::test]
 async fn a_read_ends_with_its_deadline() {
     let fake = Fake::start().await;
-    let client = Client::connect(Options { read_deadline: Duration::from_millis(1500), ..fake.options() }).unwrap();
+    let client = Client::connect(Options {
+        request_deadline: Duration::from_millis(400),
+        read_deadline: Duration::from_secs(2),
+        ..fake.options()
+    })
+    .unwrap();
     for _ in 0..20 {
         fake.fail("Range", Fault::Hang);
     }
     let start = Instant::now();
     let error = client.range(&Range::new(KeyRange::key("k"))).await.unwrap_err();
-    assert!(error.is_transient() && start.elapsed() < Duration::from_secs(4), "{error:?}");
-    assert!((2..=4).contains(&fake.count("Range")));
+    assert!(error.is_transient() && start.elapsed() < Duration::from_secs(10), "{error:?}");
+    assert!((1..=5).contains(&fake.count("Range")));
 }
 
 #[tokio::test]
@@ -200,9 +210,7 @@ async fn sizes_are_limited() {
 #[tokio::test]
 async fn concurrent_calls_are_limited() {
     let fake = Fake::start().await;
-    let mut options = Options { max_calls: 2, ..fake.options() };
-    options.request_deadline = Duration::from_secs(3);
-    let client = Client::connect(options).unwrap();
+    let client = Client::connect(Options { max_calls: 2, ..fake.hasty_options() }).unwrap();
     for _ in 0..2 {
         fake.fail("Put", Fault::Hang);
     }

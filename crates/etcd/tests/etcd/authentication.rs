@@ -62,7 +62,7 @@ impl Method for RoleGrantPermission {
 
 fn options(etcd: &Etcd, password: &str) -> Options {
     let user = User { name: "registry".into(), password: password.into() };
-    Options { user: Some(user), read_deadline: Duration::from_secs(30), ..Options::new([etcd.url()]) }
+    Options { user: Some(user), ..etcd.options() }
 }
 
 /// Makes `registry` the user of the keys under `r/`.
@@ -81,7 +81,7 @@ async fn enable(client: &Client) {
 
 #[tokio::test]
 async fn a_user_has_the_keys_of_its_role() {
-    let Some(mut etcd) = Etcd::start(&[]).await else { return };
+    let Some(mut etcd) = Etcd::start(&["--bcrypt-cost", "4"]).await else { return };
     let anonymous = etcd.client();
     // The login happens before there is a user, and etcd has no authentication yet.
     let client = Client::connect(options(&etcd, "secret")).unwrap();

@@ -84,9 +84,15 @@ impl Fake {
         format!("http://{}", self.address)
     }
 
-    /// Options with short deadlines.
+    /// Options with deadlines that no busy machine exceeds.
     pub fn options(&self) -> Options {
-        Options { request_deadline: Duration::from_millis(700), ..Options::new([self.url()]) }
+        let (request_deadline, connect_deadline) = (Duration::from_secs(30), Duration::from_secs(20));
+        Options { request_deadline, connect_deadline, ..Options::new([self.url()]) }
+    }
+
+    /// Options for calls that are not answered.
+    pub fn hasty_options(&self) -> Options {
+        Options { request_deadline: Duration::from_secs(3), ..self.options() }
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {

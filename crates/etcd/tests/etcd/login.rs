@@ -7,8 +7,12 @@ use agentdex_etcd::{Client, Error, KeyRange, Options, Range, Update, User, messa
 use super::fake::{Fake, Fault};
 
 fn client(fake: &Fake) -> Client {
+    with_user(fake.options())
+}
+
+fn with_user(options: Options) -> Client {
     let user = User { name: "registry".into(), password: "secret".into() };
-    Client::connect(Options { user: Some(user), ..fake.options() }).unwrap()
+    Client::connect(Options { user: Some(user), ..options }).unwrap()
 }
 
 #[tokio::test]
@@ -53,7 +57,7 @@ async fn concurrent_calls_share_one_login() {
 #[tokio::test]
 async fn a_login_without_an_answer_sends_nothing() {
     let fake = Fake::start().await;
-    let client = client(&fake);
+    let client = with_user(fake.hasty_options());
     for fault in [Fault::Hang, Fault::CutAfter, Fault::Status(14, "etcdserver: request timed out")] {
         fake.fail("Authenticate", fault.clone());
         let error = client.put("k", "v", 0).await.unwrap_err();

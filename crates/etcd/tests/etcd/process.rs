@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::time::sleep;
 
 /// Time for a process to become ready.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Etcd {
     directory: TempDir,
@@ -28,7 +28,7 @@ impl Etcd {
     /// Starts etcd without TLS and waits until it answers; `None` if it isn't installed.
     pub async fn start(arguments: &[&str]) -> Option<Etcd> {
         let etcd = Etcd::spawn("http", arguments, |_| Vec::new())?;
-        etcd.until_ready(Options::new([etcd.url()])).await;
+        etcd.until_ready(etcd.options()).await;
         Some(etcd)
     }
 
@@ -57,8 +57,18 @@ impl Etcd {
         self.url.clone()
     }
 
+    /// Options with deadlines that no busy machine exceeds.
+    pub fn options(&self) -> Options {
+        Options {
+            request_deadline: Duration::from_secs(30),
+            read_deadline: Duration::from_secs(60),
+            connect_deadline: Duration::from_secs(20),
+            ..Options::new([self.url()])
+        }
+    }
+
     pub fn client(&self) -> Client {
-        Client::connect(Options::new([self.url()])).unwrap()
+        Client::connect(self.options()).unwrap()
     }
 
     /// Waits until a client with these options gets an answer.

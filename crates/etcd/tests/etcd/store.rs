@@ -1,9 +1,7 @@
 //! Transactions and ranges in etcd.
 
-use std::time::Duration;
-
 use agentdex_etcd::{
-    Client, Compare, Error, KeyRange, Op, Options, Range, Refusal, Txn,
+    Compare, Error, KeyRange, Op, Range, Refusal, Txn,
     message::{AlarmKind, DeleteRangeRequest},
 };
 
@@ -160,8 +158,7 @@ async fn without_space_a_write_may_have_been_applied() {
 #[tokio::test]
 async fn calls_continue_after_a_restart() {
     let Some(mut etcd) = Etcd::start(&[]).await else { return };
-    let client =
-        Client::connect(Options { read_deadline: Duration::from_secs(30), ..Options::new([etcd.url()]) }).unwrap();
+    let client = etcd.client();
     let before = client.put("k", "v", 0).await.unwrap().header;
     etcd.kill();
     let error = client.put("k", "w", 0).await.unwrap_err();

@@ -9,6 +9,8 @@ use tokio::time::timeout;
 
 use super::fake::{Fake, Fault};
 
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn created() -> WatchResponse {
     WatchResponse { created: true, ..WatchResponse::default() }
 }
@@ -27,7 +29,7 @@ fn revisions(update: &Update) -> Vec<i64> {
 }
 
 async fn watch(fake: &Fake) -> agentdex_etcd::Result<agentdex_etcd::Watch> {
-    let client = Client::connect(fake.options()).unwrap();
+    let client = Client::connect(fake.hasty_options()).unwrap();
     client.watch(&client.endpoint(), KeyRange::prefix("k"), 1).await
 }
 
@@ -108,13 +110,13 @@ async fn a_watch_ends_with_its_connection() {
 async fn a_watch_notices_a_server_that_has_stopped() {
     let fake = Fake::start().await;
     fake.state().watch = vec![created()];
-    let mut options = fake.options();
-    (options.keepalive_interval, options.keepalive_deadline) = (Duration::from_millis(200), Duration::from_millis(300));
+    let mut options = fake.hasty_options();
+    (options.keepalive_interval, options.keepalive_deadline) = (Duration::from_millis(500), Duration::from_secs(5));
     let client = Client::connect(options).unwrap();
     let mut watch = client.watch(&client.endpoint(), KeyRange::prefix("k"), 1).await.unwrap();
     fake.fail("Put", Fault::Freeze);
     let put = client.put("k", "v", 0);
-    let (put, next) = tokio::join!(put, timeout(Duration::from_secs(5), watch.next()));
+    let (put, next) = tokio::join!(put, timeout(PATIENCE, watch.next()));
     assert!(matches!(put.unwrap_err(), Error::NoAnswer { .. }));
     assert!(matches!(next.unwrap().unwrap_err(), Error::NoAnswer { .. }));
 }
@@ -139,7 +141,7 @@ async fn unread_watches_do_not_hold_up_calls() {
     let mut watch = vec![update; 20];
     watch.insert(0, created());
     fake.state().watch = watch;
-    let client = Client::connect(Options { max_streams: 12, ..fake.options() }).unwrap();
+    let client = Client::connect(Options { max_streams: 12, ..fake.hasty_options() }).unwrap();
     let mut watches = Vec::new();
     for _ in 0..12 {
         watches.push(client.watch(&client.endpoint(), KeyRange::prefix("k"), 1).await.unwrap());
@@ -166,7 +168,7 @@ async fn a_lease_that_has_expired_is_lost() {
     let client = Client::connect(fake.options()).unwrap();
     let lease = client.grant_lease(Duration::from_millis(300)).await.unwrap();
     assert_eq!((lease.id(), lease.ttl(), *lease.state().borrow()), (5, Duration::from_secs(1), LeaseState::Held));
-    timeout(Duration::from_secs(5), lease.lost()).await.unwrap();
+    timeout(PATIENCE, lease.lost()).await.unwrap();
     assert_eq!(*lease.state().borrow(), LeaseState::Lost);
     assert_eq!(fake.count("LeaseKeepAlive"), 1, "one stream serves all keepalives");
     fake.fail("LeaseRevoke", Fault::Status(5, "etcdserver: requested lease not found"));
@@ -180,10 +182,10 @@ async fn a_lease_without_answers_is_unconfirmed_until_there_is_one() {
         fake.fail("LeaseKeepAlive", fault);
     }
     fake.state().ttls.extend([1; 50]);
-    let client = Client::connect(fake.options()).unwrap();
+    let client = Client::connect(Options { request_deadline: Duration::from_secs(1), ..fake.options() }).unwrap();
     let lease = client.grant_lease(Duration::from_secs(1)).await.unwrap();
     let mut state = lease.state();
-    let within = Duration::from_secs(8);
+    let within = PATIENCE;
     timeout(within, state.wait_for(|state| *state == LeaseState::Unconfirmed)).await.unwrap().unwrap();
     timeout(within, state.wait_for(|state| *state == LeaseState::Held)).await.unwrap().unwrap();
     drop(lease);
@@ -203,7 +205,7 @@ async fn closing_ends_watches_and_leases() {
     tokio::task::yield_now().await;
     client.close();
     assert!(matches!(next.await.unwrap(), Err(Error::NoAnswer { .. })));
-    timeout(Duration::from_secs(5), lease.lost()).await.unwrap();
+    timeout(PATIENCE, lease.lost()).await.unwrap();
     assert_ne!(*lease.state().borrow(), LeaseState::Lost);
     fake.until_connections(0).await;
 }

@@ -31,11 +31,14 @@ impl Authority {
     }
 }
 
-fn start(authority: &Authority, name: &str, more: &[&str]) -> Option<Etcd> {
-    // With client certificates, etcd's own gateway is a client of it.
+/// Starts etcd with a certificate for this name. If `verifies_clients`, it accepts those with a certificate of the authority.
+fn start(authority: &Authority, name: &str, verifies_clients: bool) -> Option<Etcd> {
     let (certificate, key) = authority.issue(name, ExtendedKeyUsagePurpose::ServerAuth);
-    Etcd::spawn("https", more, |directory| {
-        let files = [("--cert-file", certificate), ("--key-file", key), ("--trusted-ca-file", authority.1.clone())];
+    let mut files = vec![("--cert-file", certificate), ("--key-file", key)];
+    if verifies_clients {
+        files.push(("--trusted-ca-file", authority.1.clone()));
+    }
+    Etcd::spawn("https", if verifies_clients { &["--client-cert-auth"] } else { &[] }, |directory| {
         let arguments = files.into_iter().flat_map(|(flag, text)| {
             let path = directory.path().join(flag.trim_start_matches('-'));
             fs::write(&path, text).unwrap();
@@ -46,20 +49,20 @@ fn start(authority: &Authority, name: &str, more: &[&str]) -> Option<Etcd> {
 }
 
 fn options(etcd: &Etcd, tls: Tls) -> Options {
-    Options { tls: Some(tls), ..Options::new([etcd.url()]) }
+    Options { tls: Some(tls), ..etcd.options() }
 }
 
 #[tokio::test]
 async fn the_server_is_verified() {
     let authority = Authority::new();
-    let Some(etcd) = start(&authority, "127.0.0.1", &[]) else { return };
+    let Some(etcd) = start(&authority, "127.0.0.1", false) else { return };
     let ca = |authority: &Authority| Tls { ca: Some(authority.1.clone().into()), ..Tls::default() };
     let client = etcd.until_ready(options(&etcd, ca(&authority))).await;
     client.put("k", "v", 0).await.unwrap();
     client.watch(&client.endpoint(), KeyRange::key("k"), 1).await.unwrap().next().await.unwrap();
 
     let other_name = Tls { server_name: Some("etcd.example".into()), ..ca(&authority) };
-    let untrusted = [options(&etcd, ca(&Authority::new())), options(&etcd, other_name), Options::new([etcd.url()])];
+    let untrusted = [options(&etcd, ca(&Authority::new())), options(&etcd, other_name), etcd.options()];
     for options in untrusted {
         let shown = format!("{:?}", options.tls);
         // A machine without roots can't verify anything.
@@ -68,7 +71,8 @@ async fn the_server_is_verified() {
         assert!(matches!(error, Error::NotSent { .. }), "{shown}: {error:?}");
         assert!(error.to_string().contains("certificate"), "{error}");
     }
-    let plain = Client::connect(Options::new([etcd.url().replace("https", "http")])).unwrap();
+    let plain =
+        Client::connect(Options { endpoints: vec![etcd.url().replace("https", "http")], ..etcd.options() }).unwrap();
     let error = plain.put("k", "w", 0).await.unwrap_err();
     assert!(error.is_transient(), "{error:?}");
 }
@@ -76,7 +80,7 @@ async fn the_server_is_verified() {
 #[tokio::test]
 async fn the_server_may_have_another_name() {
     let authority = Authority::new();
-    let Some(etcd) = start(&authority, "etcd.example", &[]) else { return };
+    let Some(etcd) = start(&authority, "etcd.example", false) else { return };
     let tls = Tls { ca: Some(authority.1.clone().into()), server_name: Some("etcd.example".into()), ..Tls::default() };
     etcd.until_ready(options(&etcd, tls)).await;
 }
@@ -84,7 +88,7 @@ async fn the_server_may_have_another_name() {
 #[tokio::test]
 async fn the_client_may_need_a_certificate() {
     let authority = Authority::new();
-    let Some(etcd) = start(&authority, "127.0.0.1", &["--client-cert-auth"]) else { return };
+    let Some(etcd) = start(&authority, "127.0.0.1", true) else { return };
     let with = |authority_of_client: &Authority| {
         let (certificate, key) = authority_of_client.issue("registry", ExtendedKeyUsagePurpose::ClientAuth);
         let identity = Identity { certificate: certificate.into(), key: key.into() };

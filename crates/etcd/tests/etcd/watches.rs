@@ -26,7 +26,7 @@ impl Method for CompactionRequest {
 }
 
 async fn next(watch: &mut Watch) -> agentdex_etcd::Result<Update> {
-    timeout(Duration::from_secs(20), watch.next()).await.expect("an update")
+    timeout(Duration::from_secs(60), watch.next()).await.expect("an update")
 }
 
 /// The keys and revisions of the next events, until there are this many.
@@ -46,8 +46,7 @@ async fn next_events(watch: &mut Watch, count: usize) -> Vec<(String, i64, bool)
 #[tokio::test]
 async fn a_watch_continues_after_a_restart() {
     let Some(mut etcd) = Etcd::start(&[]).await else { return };
-    let client =
-        Client::connect(Options { read_deadline: Duration::from_secs(30), ..Options::new([etcd.url()]) }).unwrap();
+    let client = etcd.client();
     let first = client.put("c/1", "v", 0).await.unwrap().header.revision;
     let mut watch = client.watch(&client.endpoint(), KeyRange::prefix("c/"), first).await.unwrap();
     client.put("other", "v", 0).await.unwrap();
@@ -97,7 +96,7 @@ async fn events_that_were_compacted_are_reported() {
 async fn large_updates_come_in_parts() {
     let Some(etcd) = Etcd::start(&[]).await else { return };
     // Less than all events together.
-    let options = Options { max_response_bytes: 4 << 20, ..Options::new([etcd.url()]) };
+    let options = Options { max_response_bytes: 4 << 20, ..etcd.options() };
     let client = Client::connect(options).unwrap();
     for number in 0..6 {
         let value = vec![number; 700_000];
