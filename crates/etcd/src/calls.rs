@@ -27,7 +27,7 @@ use crate::{
     status::classify,
 };
 
-/// Pause of a read after a round of endpoints of which none answered.
+/// Pause of a read after a round of endpoints without an answer.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Calls of all endpoints.
@@ -74,7 +74,7 @@ impl Calls {
         self.at(self.current.load(Ordering::Relaxed)).endpoint.clone()
     }
 
-    /// Returns the endpoint after this one.
+    /// Returns the endpoint after the given endpoint.
     pub fn after(&self, endpoint: &Endpoint) -> Endpoint {
         self.at((endpoint.index + 1) % self.connections.len()).endpoint.clone()
     }
@@ -91,7 +91,7 @@ impl Calls {
         &self.connections[index % self.connections.len()]
     }
 
-    /// Sends a request once to one endpoint.
+    /// Sends a request once, to a single endpoint.
     pub async fn attempt<M: Method>(
         &self,
         endpoint: &Endpoint,
@@ -121,7 +121,7 @@ impl Calls {
         self.within(deadline, connection, &is_sent, answer).await
     }
 
-    /// Sends a request that changes nothing, to one endpoint after another until one answers.
+    /// Sends a request that changes nothing, to each endpoint in turn until it is answered.
     pub async fn read<M: Method>(&self, request: &M) -> Result<Answer<M::Response>> {
         let end = Instant::now() + self.read_deadline;
         let mut endpoint = self.endpoint();
@@ -142,8 +142,8 @@ impl Calls {
         Err(Error::Closed)
     }
 
-    /// Opens a stream at one endpoint, and waits for the answer to its first message. If that answer `is_refused` for
-    /// want of a valid token, logs in again and repeats it.
+    /// Opens a stream at an endpoint, and waits for the answer to its first message. If the answer `is_refused` for lack
+    /// of a valid token, logs in again and repeats the message.
     pub async fn open<M: StreamMethod>(
         self: &Arc<Self>,
         endpoint: &Endpoint,

@@ -22,8 +22,8 @@ use crate::{
 
 /// A client of an etcd cluster. Clones share connections, login, and limits.
 ///
-/// Calls go to the *current* endpoint, at first the first one. A call that fails leaves it as it is, except for
-/// [`Client::range`]: the caller decides whether to [move on](Client::move_on).
+/// Calls go to the *current* endpoint, at first the first in the list. Apart from
+/// [`Client::range`], calls that fail don't change it: the caller decides whether to [move on](Client::move_on).
 #[derive(Clone)]
 pub struct Client(Arc<Calls>);
 
@@ -47,7 +47,7 @@ impl Client {
         self.0.endpoint()
     }
 
-    /// Makes the endpoint after `failed` the current one, unless another caller has moved on from `failed` already.
+    /// Makes the endpoint after `failed` current, unless another caller has moved on from `failed` already.
     /// Returns the current endpoint.
     pub fn move_on(&self, failed: &Endpoint) -> Endpoint {
         self.0.move_on(failed)
@@ -58,15 +58,15 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// All of [`Error`](crate::Error) that concern calls. [`Error::may_have_been_applied`] tells what a failed write
-    /// may have done.
+    /// All of [`Error`](crate::Error) that concern calls. [`Error::may_have_been_applied`] is true if a failed
+    /// write may take effect nevertheless.
     ///
     /// [`Error::may_have_been_applied`]: crate::Error::may_have_been_applied
     pub async fn attempt<M: Method>(&self, endpoint: &Endpoint, request: &M) -> Result<Answer<M::Response>> {
         self.0.attempt(endpoint, request, self.0.request_deadline).await
     }
 
-    /// Executes a transaction (`KV.Txn`): one attempt at the current endpoint.
+    /// Executes a transaction (`KV.Txn`): a single attempt at the current endpoint.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Client {
         self.attempt(&self.endpoint(), &txn.0).await
     }
 
-    /// Writes a key (`KV.Put`): one attempt at the current endpoint. `lease` is the id of the lease to attach it to, or 0.
+    /// Writes a key (`KV.Put`): a single attempt at the current endpoint. `lease` is the id of the lease to attach it to, or 0.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Client {
         self.attempt(&self.endpoint(), &request).await
     }
 
-    /// Deletes a range of keys (`KV.DeleteRange`): one attempt at the current endpoint.
+    /// Deletes a range of keys (`KV.DeleteRange`): a single attempt at the current endpoint.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl Client {
         self.attempt(&self.endpoint(), &keys.delete()).await
     }
 
-    /// Reads a range (`KV.Range`). Begins at the current endpoint, and moves on where there is no answer, within
+    /// Reads a range (`KV.Range`). Begins at the current endpoint, and moves on if there is no answer, within
     /// [`Options::read_deadline`].
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl Client {
         Watch::create(&self.0, endpoint, keys.watch(from_revision)).await
     }
 
-    /// Creates a lease (`Lease.LeaseGrant`) by one attempt at the current endpoint, and keeps it alive until it is dropped
+    /// Creates a lease (`Lease.LeaseGrant`) by a single attempt at the current endpoint, and keeps it alive until it is dropped
     /// or revoked. The time to live is rounded up to seconds, and etcd may raise it.
     ///
     /// # Errors

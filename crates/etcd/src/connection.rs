@@ -1,4 +1,4 @@
-//! The connection to one endpoint.
+//! Connection to an endpoint.
 
 use std::{
     error::Error as _,
@@ -38,7 +38,7 @@ const STREAM_QUEUE: usize = 4;
 /// Token of a login.
 pub(crate) type Token = MetadataValue<Ascii>;
 
-/// The connection to one endpoint. It is established by the first call, and again by the next one after it was lost.
+/// Connection to an endpoint. It is established by the first call, and again by the next call after it was lost.
 pub(crate) struct Connection {
     pub endpoint: Endpoint,
     transport: transport::Endpoint,
@@ -115,9 +115,9 @@ impl Connection {
         self.lock().generation
     }
 
-    /// Makes later calls use a new connection, unless they do so already. A peer that has stopped keeps the old one
-    /// open, and nothing else would notice that while no stream is open: etcd permits no pings then. Open streams keep
-    /// the old connection until they end.
+    /// Makes later calls use a new connection, unless they do so already. A stopped peer keeps the old
+    /// connection open, and while no stream is open, etcd permits no pings to notice it. Open streams keep the old
+    /// connection until they end.
     pub fn renew(&self, generation: u64) {
         let mut channel = self.lock();
         if channel.generation == generation && channel.open.is_some() {
@@ -198,8 +198,8 @@ fn with_tls(transport: transport::Endpoint, tls: &Tls, options: &Options) -> Res
     transport.tls_config(config).map_err(|error| invalid(causes(error.to_string(), error.source())))
 }
 
-/// True if the text has a certificate. Authorities that can't be read are skipped, so without this check a wrong file would
-/// be noticed only by connections that fail.
+/// True if the text has a certificate. Unreadable authorities are skipped, so without this check a wrong file would show
+/// only as failing connections.
 fn has_certificate(pem: &[u8]) -> bool {
     const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
     pem.windows(BEGIN.len()).any(|window| window == BEGIN)

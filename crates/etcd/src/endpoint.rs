@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-/// One of the endpoints of a [`Client`](crate::Client). It is displayed as its URL.
+/// Endpoint of a [`Client`](crate::Client), displayed as its URL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     pub(crate) index: usize,

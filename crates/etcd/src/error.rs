@@ -16,7 +16,7 @@ pub enum Error {
     InvalidOption {
         /// Name of the option, as in [`Options`](crate::Options).
         option: &'static str,
-        /// What is wrong, and what would be right.
+        /// Problem, and an example of a valid value.
         message: String,
     },
     /// The request exceeds [`Options::max_request_bytes`](crate::Options::max_request_bytes) and was not sent.
@@ -57,14 +57,14 @@ pub enum Error {
         message: String,
     },
     /// The space quota of etcd is exhausted (code 8, `etcdserver: mvcc: database space exceeded`). etcd returns this
-    /// for writes that it refuses, *and* for the write that exceeds the quota, which it applies (`quotaApplierV3` in
+    /// for refused writes, *and* for writes that exceed the quota, although it applies them (`quotaApplierV3` in
     /// `apply.go`).
     #[error("etcd at {endpoint} has exhausted its space quota: compact and defragment it, then disarm the alarm")]
     NoSpace {
         /// Endpoint that answered.
         endpoint: Endpoint,
     },
-    /// etcd doesn't accept the user and password, or requires a user and none is configured.
+    /// etcd doesn't accept the user and password, or requires a user although the options don't have a user.
     #[error("etcd at {endpoint} does not accept the login: {message}")]
     Unauthenticated {
         /// Endpoint that answered.
@@ -80,7 +80,7 @@ pub enum Error {
         /// Reason that the server gave, possibly empty.
         reason: String,
     },
-    /// The watch wanted events of revisions that were compacted: read the range, then watch from there.
+    /// The events of a watch were compacted: read the range, then watch from the revision of that answer.
     #[error("etcd at {endpoint} has compacted its history up to revision {revision}")]
     Compacted {
         /// Endpoint of the watch.
@@ -100,7 +100,7 @@ impl Error {
         matches!(self, Error::NoAnswer { .. } | Error::NoSpace { .. })
     }
 
-    /// True if another endpoint, or the same one later, may give an answer.
+    /// True if another endpoint may answer, or the same endpoint later.
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::NotSent { .. } | Error::NoAnswer { .. })
     }
@@ -124,6 +124,6 @@ pub enum Refusal {
     OutOfRange,
     /// The server doesn't have the method (code 12): it is older, or isn't etcd.
     Unimplemented,
-    /// Another refusal (code 5, 6, 8, or 9).
+    /// Refusal of another kind (code 5, 6, or 9).
     Other,
 }

@@ -34,7 +34,7 @@ pub enum LeaseState {
     /// etcd has confirmed the lease within its time to live.
     Held,
     /// etcd hasn't confirmed the lease within its time to live, so it may have expired. The lease can be held again: its
-    /// time to live starts anew when etcd gets another leader.
+    /// time to live starts again when etcd gets another leader.
     Unconfirmed,
     /// The lease has expired or was revoked, and its keys are deleted. This is final.
     Lost,
@@ -76,7 +76,7 @@ impl Lease {
         self.header
     }
 
-    /// Returns the present state, and later ones as they change. Its sender is gone once the client is closed.
+    /// Returns the state, with its later changes. The sender is dropped when the client is closed.
     pub fn state(&self) -> watch::Receiver<LeaseState> {
         self.state.clone()
     }
@@ -87,7 +87,7 @@ impl Lease {
         let _ = self.state.clone().wait_for(|state| *state == LeaseState::Lost).await;
     }
 
-    /// Ends the lease and deletes its keys (`Lease.LeaseRevoke`): one attempt at the current endpoint. A lease that doesn't
+    /// Ends the lease and deletes its keys (`Lease.LeaseRevoke`): a single attempt at the current endpoint. A lease that doesn't
     /// exist anymore is no error. In any case the lease is no longer kept alive.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl fmt::Debug for Lease {
     }
 }
 
-/// The task that keeps a lease alive.
+/// Task of a lease.
 struct Keeper {
     calls: Arc<Calls>,
     id: i64,

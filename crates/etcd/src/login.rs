@@ -19,7 +19,7 @@ pub(crate) struct Login {
     session: Mutex<Session>,
 }
 
-/// A login that succeeded.
+/// Result of a login.
 #[derive(Clone, Default)]
 pub(crate) struct Session {
     /// Number of the login, from 1.
@@ -33,8 +33,8 @@ impl Login {
         Login { user, session: Mutex::default() }
     }
 
-    /// Returns the session, and logs in if there is none, or if the present one is `dead`. Concurrent callers share one
-    /// login.
+    /// Returns the session. Logs in if that hasn't happened yet, or if the present session is `dead`. Concurrent callers
+    /// share a login.
     pub async fn session(&self, connection: &Connection, dead: Option<u64>) -> Result<Session> {
         let mut session = self.session.lock().await;
         if session.number == 0 || dead == Some(session.number) {

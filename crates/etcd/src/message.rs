@@ -1,6 +1,6 @@
 //! Messages of etcd's v3 API (`etcdserverpb/rpc.proto`, `mvccpb/kv.proto`), with the fields that are used here.
 //!
-//! A `oneof` of messages is a group of optional fields, of which one is set; on the wire both are the same.
+//! A `oneof` of messages is a group of optional fields with exactly one of them set; on the wire both are the same.
 
 mod auth;
 mod header;

@@ -15,15 +15,15 @@ pub trait Method: Message + Clone + Default + 'static {
     const PATH: &'static str;
     /// Message that answers the request.
     type Response: Message + Default + 'static;
-    /// Returns the header of a response, or `None` if the server sent none.
+    /// Returns the header of a response, or `None` if the server didn't send a header.
     fn header(response: &Self::Response) -> Option<ResponseHeader>;
 }
 
-/// A method of the API that exchanges streams of messages, named by the message that is sent.
+/// Method of the API with a stream in both directions, named by the message to the server.
 pub trait StreamMethod: Message + Clone + Default + 'static {
     /// Path of the method, such as `/etcdserverpb.Watch/Watch`.
     const PATH: &'static str;
-    /// Message that is received.
+    /// Message from the server.
     type Response: Message + Default + 'static;
 }
 
@@ -54,7 +54,7 @@ methods! {
 impl Method for AlarmRequest {
     const PATH: &'static str = "/etcdserverpb.Maintenance/Alarm";
     type Response = AlarmResponse;
-    /// Returns an empty header if there is none: etcd 3.4 sends none with alarms.
+    /// Returns an empty header if it is missing, as it is in etcd 3.4.
     fn header(response: &AlarmResponse) -> Option<ResponseHeader> {
         Some(response.header.unwrap_or_default())
     }

@@ -35,13 +35,13 @@ pub struct Options {
     pub keepalive_interval: Duration,
     /// Time after which a connection without an answer to a ping is given up (3 s).
     pub keepalive_deadline: Duration,
-    /// Maximum size of a request in bytes (8 MiB). etcd itself accepts 1.5 MiB unless told otherwise.
+    /// Maximum size of a request in bytes (8 MiB). etcd itself accepts 1.5 MiB by default.
     pub max_request_bytes: usize,
     /// Maximum size of a response, and of a message of a watch, in bytes (64 MiB).
     pub max_response_bytes: usize,
-    /// Maximum number of concurrent calls (64). Further ones wait until their deadline.
+    /// Maximum number of concurrent calls (64). Further calls wait until their deadline.
     pub max_calls: usize,
-    /// Maximum number of open watches and leases (12). Further ones wait until their deadline.
+    /// Maximum number of open watches and leases (12). More of them wait until their deadline.
     pub max_streams: usize,
 }
 
@@ -64,7 +64,7 @@ impl Options {
         }
     }
 
-    /// Checks what doesn't depend on single endpoints.
+    /// Checks everything except for the URLs and certificates.
     pub(crate) fn check(&self) -> Result<()> {
         let invalid = |option, message: &str| Err(Error::InvalidOption { option, message: message.into() });
         if self.endpoints.is_empty() {

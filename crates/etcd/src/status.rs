@@ -1,4 +1,4 @@
-//! What the status of a call says about its outcome.
+//! Outcome of a call by its status.
 
 use std::error::Error as StdError;
 
@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Refusal},
 };
 
-/// Messages of etcd by which refusals with the same code are told apart (`rpctypes/error.go`).
+/// Messages of etcd that distinguish refusals with the same code (`rpctypes/error.go`).
 const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 const REQUEST_TOO_LARGE: &str = "etcdserver: request is too large";
 const TOO_MANY_REQUESTS: &str = "etcdserver: too many requests";
@@ -21,8 +21,8 @@ const MESSAGE_TOO_LARGE: &str = "grpc: received message larger than max";
 
 /// Converts the status of a failed call.
 ///
-/// A status that was made on this side has a source, whatever its code: a connection that the server ends for too many
-/// pings has code 8, for example. Only statuses of the server are refusals.
+/// Statuses made on this side have a source, regardless of their code. For example, the status of a connection ended for too
+/// many pings has code 8. Only statuses of the server are refusals.
 pub(crate) fn classify(status: &Status, endpoint: &Endpoint) -> Error {
     let endpoint = endpoint.clone();
     if status.source().is_some() {
@@ -66,7 +66,7 @@ fn is_connect_error(status: &Status) -> bool {
     false
 }
 
-/// A message with those of the sources; what repeats the text before it is left out.
+/// Joins a message and those of the sources, without repetitions.
 pub(crate) fn causes(message: String, mut source: Option<&(dyn StdError + 'static)>) -> String {
     let mut text = message;
     while let Some(error) = source {

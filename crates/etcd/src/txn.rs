@@ -9,7 +9,7 @@ use crate::message::{
 /// End of a range that has no end (`rpc.proto`, `range_end`).
 const NO_END: &[u8] = b"\0";
 
-/// A range of keys: one key, those with a prefix, or those between two keys.
+/// Range of keys: a single key, all keys with a prefix, or all keys between two keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRange {
     start: Bytes,
@@ -27,7 +27,7 @@ impl KeyRange {
         KeyRange { start: start.into(), end: end.into() }
     }
 
-    /// Returns the range of all keys with this prefix; with an empty one, all keys.
+    /// Returns the range of all keys with this prefix. If the prefix is empty, that is all keys.
     ///
     /// ```
     /// use agentdex_etcd::KeyRange;
@@ -65,7 +65,7 @@ impl KeyRange {
 
 /// A read of a range of keys.
 ///
-/// Its cost grows with the number of keys in the range, whatever the limit: give the end of the range where it is known.
+/// Its cost grows with the number of keys in the range, regardless of the limit: give the end of the range if it is known.
 #[derive(Clone, Debug)]
 pub struct Range(pub(crate) RangeRequest);
 

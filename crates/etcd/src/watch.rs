@@ -22,21 +22,21 @@ pub struct Watch {
     error: Option<Error>,
 }
 
-/// What a watch reports.
+/// Report of a watch.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Update {
-    /// Events, ascending by revision; those of one revision are in one update, unless it is `partial`.
+    /// Events, ascending by revision. Events of the same revision are in the same update, unless it is `partial`.
     Events {
-        /// Header. Its revision is that of the member, and may be later than that of the events.
+        /// Header, with the revision of the member, possibly later than the events.
         header: ResponseHeader,
         /// Events, never empty.
         events: Vec<Event>,
-        /// True if the next update continues this one, possibly with events of the same revision. etcd splits updates
-        /// that are larger than its limit for requests.
+        /// True if the next update continues this update, possibly with events of the same revision. etcd splits updates
+        /// larger than its limit for requests.
         partial: bool,
     },
-    /// All events up to the revision of the header were reported.
+    /// Notice that all events up to the revision of the header were reported.
     Progress {
         /// Header.
         header: ResponseHeader,

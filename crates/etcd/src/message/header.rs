@@ -12,7 +12,7 @@ pub struct ResponseHeader {
     #[prost(uint64, tag = "2")]
     pub member_id: u64,
     /// Revision of the store when the request was applied. In responses of watches, leases, and maintenance it is the
-    /// revision of that member, which may lag behind the cluster.
+    /// revision of that member, and may lag behind the cluster.
     #[prost(int64, tag = "3")]
     pub revision: i64,
     /// Raft term of the member.

@@ -63,7 +63,7 @@ pub struct RangeResponse {
     /// True if the limit left out keys.
     #[prost(bool, tag = "3")]
     pub more: bool,
-    /// Number of keys in the range, whatever the limit.
+    /// Number of keys in the range, regardless of the limit.
     #[prost(int64, tag = "4")]
     pub count: i64,
 }

@@ -10,7 +10,7 @@ pub struct LeaseGrantRequest {
     /// Time to live, in seconds. The server raises it to its own minimum.
     #[prost(int64, tag = "1")]
     pub ttl: i64,
-    /// Id of the lease, or 0 for one that the server chooses.
+    /// Id of the lease, or 0 to let the server choose an id.
     #[prost(int64, tag = "2")]
     pub id: i64,
 }

@@ -20,7 +20,7 @@ pub struct StatusResponse {
     /// Size of the database file, in bytes.
     #[prost(int64, tag = "3")]
     pub db_size: i64,
-    /// Id of the member that leads the cluster, or 0 if there is none.
+    /// Id of the leader of the cluster, or 0 without a leader.
     #[prost(uint64, tag = "4")]
     pub leader: u64,
     /// Alarms and other problems of the member (since etcd 3.4).

@@ -8,7 +8,7 @@ use super::{
     kv::{DeleteRangeRequest, DeleteRangeResponse, PutRequest, PutResponse, RangeRequest, RangeResponse},
 };
 
-/// An operation of a transaction (`RequestOp`); one field is set.
+/// An operation of a transaction (`RequestOp`). A single field is set.
 #[derive(Clone, PartialEq, Message)]
 pub struct RequestOp {
     /// Reads keys.
@@ -22,7 +22,7 @@ pub struct RequestOp {
     pub delete_range: Option<DeleteRangeRequest>,
 }
 
-/// Result of an operation of a transaction (`ResponseOp`); one field is set.
+/// Result of an operation of a transaction (`ResponseOp`). A single field is set.
 #[derive(Clone, PartialEq, Message)]
 pub struct ResponseOp {
     /// Keys that were read.
@@ -40,9 +40,9 @@ pub struct ResponseOp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub enum Operator {
-    /// The key's number is the given one.
+    /// The number of the key equals the operand.
     Equal = 0,
-    /// The key's number is greater than the given one.
+    /// The number of the key is greater than the operand.
     Greater = 1,
 }
 
@@ -50,11 +50,11 @@ pub enum Operator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub enum Target {
-    /// [`KeyValue::version`].
+    /// [`KeyValue::version`](super::KeyValue::version).
     Version = 0,
-    /// [`KeyValue::create_revision`].
+    /// [`KeyValue::create_revision`](super::KeyValue::create_revision).
     CreateRevision = 1,
-    /// [`KeyValue::mod_revision`].
+    /// [`KeyValue::mod_revision`](super::KeyValue::mod_revision).
     ModRevision = 2,
 }
 
@@ -66,7 +66,7 @@ pub struct Compare {
     /// Operator.
     #[prost(enumeration = "Operator", tag = "1")]
     pub result: i32,
-    /// Which number is compared.
+    /// Number to compare.
     #[prost(enumeration = "Target", tag = "2")]
     pub target: i32,
     /// Key.

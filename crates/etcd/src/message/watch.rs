@@ -5,7 +5,7 @@ use prost::Message;
 
 use super::{header::ResponseHeader, kv::KeyValue};
 
-/// Message to the server on the stream of watches (`WatchRequest`); one field is set.
+/// Message to the server on the stream of watches (`WatchRequest`). A single field is set.
 #[derive(Clone, PartialEq, Message)]
 pub struct WatchRequest {
     /// Creates a watch.
@@ -22,10 +22,10 @@ pub struct WatchCreateRequest {
     /// First key.
     #[prost(bytes = "bytes", tag = "1")]
     pub key: Bytes,
-    /// End of the range, as in [`RangeRequest::range_end`].
+    /// End of the range, as in [`RangeRequest::range_end`](super::RangeRequest::range_end).
     #[prost(bytes = "bytes", tag = "2")]
     pub range_end: Bytes,
-    /// First revision whose events are sent; 0 for the next one.
+    /// First revision whose events are sent; 0 for the next revision.
     #[prost(int64, tag = "3")]
     pub start_revision: i64,
     /// True if the server sends responses without events now and then while nothing happens.
@@ -55,13 +55,13 @@ pub struct WatchResponse {
     /// True if the watch has ended, or couldn't be created.
     #[prost(bool, tag = "4")]
     pub canceled: bool,
-    /// Least revision that can still be watched, if the watch wanted an earlier one; otherwise 0.
+    /// Least revision that can still be watched, if the watch began earlier; otherwise 0.
     #[prost(int64, tag = "5")]
     pub compact_revision: i64,
     /// Reason of the cancellation.
     #[prost(string, tag = "6")]
     pub cancel_reason: String,
-    /// True if the next response continues this one.
+    /// True if the next response continues this response.
     #[prost(bool, tag = "7")]
     pub fragment: bool,
     /// Events, ascending by revision.
@@ -82,7 +82,7 @@ pub enum EventKind {
 /// A change of a key (`mvccpb.Event`).
 #[derive(Clone, PartialEq, Message)]
 pub struct Event {
-    /// Kind, as a number; [`Event::is_delete`] tells what it means.
+    /// Kind, as a number of [`EventKind`]; see [`Event::is_delete`].
     #[prost(enumeration = "EventKind", tag = "1")]
     pub event_type: i32,
     /// Key with its value. If the key was deleted, only the key and the revision of the deletion are set.
