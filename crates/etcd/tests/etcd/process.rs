@@ -4,9 +4,10 @@ use std::{
     env,
     fs::File,
     io::ErrorKind,
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     path::PathBuf,
     process::{Child, Command, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -32,25 +33,32 @@ impl Etcd {
         Some(etcd)
     }
 
-    /// Starts etcd with further arguments that need its directory, and doesn't wait.
+    /// Starts etcd with further arguments that need its directory, and waits until it accepts connections.
     pub fn spawn(scheme: &str, arguments: &[&str], more: impl FnOnce(&TempDir) -> Vec<String>) -> Option<Etcd> {
         let directory = tempfile::tempdir().unwrap();
-        let url = format!("{scheme}://127.0.0.1:{}", free_port());
-        let mut all: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        all.extend(more(&directory));
-        let peers = format!("http://127.0.0.1:{}", free_port());
-        for (flag, value) in [
-            ("--data-dir", directory.path().join("data").display().to_string()),
-            ("--listen-client-urls", url.clone()),
-            ("--advertise-client-urls", url.clone()),
-            ("--listen-peer-urls", peers.clone()),
-            ("--initial-advertise-peer-urls", peers.clone()),
-            ("--initial-cluster", format!("default={peers}")),
-        ] {
-            all.extend([flag.to_owned(), value]);
+        let more = more(&directory);
+        // Somebody else may take a free port before etcd does.
+        for attempt in 0..5 {
+            let address = format!("127.0.0.1:{}", free_port());
+            let (url, peers) = (format!("{scheme}://{address}"), format!("http://127.0.0.1:{}", free_port()));
+            let mut all: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+            all.extend(more.iter().cloned());
+            for (flag, value) in [
+                ("--data-dir", directory.path().join(format!("data{attempt}")).display().to_string()),
+                ("--listen-client-urls", url.clone()),
+                ("--advertise-client-urls", url.clone()),
+                ("--listen-peer-urls", peers.clone()),
+                ("--initial-advertise-peer-urls", peers.clone()),
+                ("--initial-cluster", format!("default={peers}")),
+            ] {
+                all.extend([flag.to_owned(), value]);
+            }
+            let mut process = run(&all, directory.path().join("log"))?;
+            if listens(&mut process, &address) {
+                return Some(Etcd { directory, url, arguments: all, process });
+            }
         }
-        let process = run(&all, directory.path().join("log"))?;
-        Some(Etcd { directory, url, arguments: all, process })
+        panic!("etcd ends: {}", std::fs::read_to_string(directory.path().join("log")).unwrap());
     }
 
     pub fn url(&self) -> String {
@@ -116,6 +124,20 @@ fn run(arguments: &[String], log: PathBuf) -> Option<Child> {
             None
         }
         Err(error) => panic!("{}: {error}", program.to_string_lossy()),
+    }
+}
+
+/// Waits until the process accepts connections. Returns false if it ends before.
+fn listens(process: &mut Child, address: &str) -> bool {
+    loop {
+        let is_open = TcpStream::connect(address).is_ok();
+        if process.try_wait().unwrap().is_some() {
+            return false;
+        }
+        if is_open {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(20));
     }
 }
 
