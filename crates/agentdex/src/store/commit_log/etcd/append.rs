@@ -5,34 +5,16 @@ use std::{sync::Arc, time::Instant};
 use agentdex_etcd::{Answer, Compare, Error, KeyRange, Op, Range, Txn, message::TxnResponse};
 
 use super::{
-    Appended, Broken, Commit, Log, PAUSES,
+    super::{Appended, Broken, Commit},
+    ask::ask,
+    attempt::Attempt,
     encoding::{Encoded, Head},
-    follow::ask,
+    log::Log,
+    options::PAUSES,
 };
 
-/// A commit that was sent, or is about to be.
-#[derive(Debug, Clone)]
-pub(super) struct Attempt {
-    encoded: Arc<Encoded>,
-    /// True if the further values of the commit are in etcd.
-    has_parts: bool,
-    /// True if the commit may be in the log without this node's knowledge.
-    may_be_applied: bool,
-    /// Whose commit has arrived under the number, if any: true for this one.
-    is_own: Option<bool>,
-}
-
-impl Attempt {
-    /// Notes the commit that has arrived under the number of this one.
-    pub fn note(&mut self, number: u64, head: &Head<'_>) {
-        if number == self.encoded.number {
-            self.is_own = Some(head.id == self.encoded.id && head.digest == self.encoded.digest);
-        }
-    }
-}
-
 impl Log {
-    /// See [`super::CommitLog::append`].
+    /// See [`CommitLog::append`](super::super::CommitLog::append).
     pub async fn append(&self, commit: &Commit) -> Appended {
         let encoded = self.encode(commit);
         let deadline = Instant::now() + self.limits.append_wait;

@@ -4,12 +4,15 @@
 use std::{convert::Infallible, sync::Arc};
 
 use agentdex_etcd::{
-    Answer, Client, Error, Event, KeyRange, KeyValue, Op, Range, ResponseHeader, Txn, Update, message::TxnResponse,
+    Answer, Error, Event, KeyRange, KeyValue, Op, Range, ResponseHeader, Txn, Update, message::TxnResponse,
 };
 
 use super::{
-    Away, Broken, Log, PAUSES,
+    super::{Away, Broken},
+    ask::{Seen, ask},
     encoding::{Head, Unreadable},
+    log::Log,
+    options::PAUSES,
 };
 
 /// Number of commits that are read at once.
@@ -91,7 +94,7 @@ impl Log {
         }
         let name = self.keys.node_name(&kv.key);
         if name.is_some() {
-            self.state().note_node(&name, kv);
+            self.state().nodes.note(name, kv);
             return Ok(());
         }
         let Some(number) = self.keys.commit_number(&kv.key).filter(|_| !event.is_delete()) else { return Ok(()) };
@@ -199,7 +202,7 @@ impl Log {
         Ok(parts)
     }
 
-    /// See [`super::CommitLog::end`].
+    /// See [`CommitLog::end`](super::super::CommitLog::end).
     pub(super) async fn end(&self) -> Result<u64, Away> {
         match self.read().await {
             Ok(_) => Ok(self.state().arrivals.next() - 1),
@@ -251,30 +254,5 @@ impl Log {
             state.seen = Some(seen);
         }
         Ok(())
-    }
-}
-
-/// What etcd has told of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
-    cluster: u64,
-    revision: i64,
-}
-
-/// Sends a transaction to each endpoint until one answers. It has to be one that may be carried out twice.
-pub(super) async fn ask(client: &Client, txn: &Txn) -> Result<Answer<TxnResponse>, Error> {
-    let mut endpoint = client.endpoint();
-    let mut left = client.endpoints().len();
-    loop {
-        left -= 1;
-        match client.attempt(&endpoint, txn.message()).await {
-            Err(error) if error.is_transient() => {
-                endpoint = client.move_on(&endpoint);
-                if left == 0 {
-                    return Err(error);
-                }
-            }
-            answer => return answer,
-        }
     }
 }

@@ -3,7 +3,7 @@
 use agentdex_etcd::{Client, Compare, KeyRange, Op, Range, Txn};
 use serde::{Deserialize, Serialize};
 
-use super::{Broken, follow::ask, keys::Keys};
+use super::{super::Broken, ask::ask, keys::Keys};
 use crate::store::layout::FORMAT_VERSION;
 
 /// Version of the keys and values in etcd.

@@ -4,130 +4,52 @@
 //! the log is still the same. An append without an answer is sent again until the key exists; then the id and digest in
 //! its value tell whose commit it is.
 //!
-//! - `encoding`: commits as values; `keys`: names of the keys
-//! - `append`: appends; `follow`: reading and watching; `arrivals`: commits that have arrived
-//! - `waiting`: turns that nodes wait for; `presence`: which nodes run, and which of them leads
-//! - `founding`: the identity of a log
+//! - `encoding`: commits as values; `keys`: names of the keys; `founding`: the identity of a log
+//! - `log`: state that the tasks share; `ask`: requests that may be carried out twice
+//! - `append`, `attempt`: appends; `follow`, `arrivals`: reading and watching; `waiting`: turns
+//! - `presence`, `nodes`: the nodes, and the election of a leader
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc},
-    time::Duration,
+    sync::{Arc, Mutex, mpsc},
 };
 
 use agentdex_etcd::{Client, Error, message::LeaseRevokeRequest};
-use tokio::{
-    runtime::{Builder, Runtime},
-    sync::Notify,
-};
+use tokio::runtime::{Builder, Runtime};
 
 use self::{
-    append::Attempt,
     arrivals::Arrivals,
-    follow::Seen,
-    founding::{Founded, Founding},
+    founding::Founding,
     keys::Keys,
-    presence::{NodeEntry, Nodes, Progress},
+    log::{Log, State},
+    nodes::{NodeEntry, Nodes, Progress},
+    options::{Identity, Limits},
 };
-use super::{
-    Appended, Away, Broken, Commit, CommitLog, Wake,
-    turn::{Node, Turn},
-};
+use super::{Appended, Away, Broken, Commit, CommitLog, Wake, turn::Turn};
 use crate::store::overlay::Pairs;
 
 mod append;
 mod arrivals;
+mod ask;
+mod attempt;
 mod encoding;
 mod follow;
 mod founding;
 mod keys;
+mod log;
+mod nodes;
+mod options;
 mod presence;
 #[cfg(test)]
 mod tests;
 mod waiting;
-
-/// Times and limits, which tests shorten.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
-    /// Time after which an append without an answer is [`Appended::Unknown`].
-    pub append_wait: Duration,
-    /// Time after which the end of the log is asked for if nothing arrives.
-    pub silence: Duration,
-    /// Time to live of the node's lease.
-    pub lease: Duration,
-    /// Interval at which a node tells the others how far it is.
-    pub update: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        let seconds = Duration::from_secs;
-        Limits { append_wait: seconds(10), silence: seconds(5), lease: seconds(15), update: seconds(5) }
-    }
-}
-
-/// Pause after a failed call, at first and at most.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
 /// The log of a cluster.
 pub(crate) struct EtcdLog {
     log: Arc<Log>,
     /// `None` once the log is closed.
     runtime: Option<Runtime>,
-}
-
-/// Who a node is.
-#[derive(Debug, Clone)]
-pub(crate) struct Identity {
-    /// Number by which turns are passed on, drawn at each start.
-    pub node: Node,
-    /// Name, which is the same after a restart.
-    pub name: String,
-    /// URL of its REST API, for the other nodes.
-    pub url: Option<String>,
-}
-
-/// What the tasks of a log share.
-struct Log {
-    client: Client,
-    keys: Keys,
-    node: Node,
-    /// Name of the node, which is the same after a restart.
-    name: String,
-    /// URL of its REST API, for the other nodes.
-    url: Option<String>,
-    founded: Founded,
-    limits: Limits,
-    state: Mutex<State>,
-    /// Commits have arrived, or a turn has changed.
-    changed: Condvar,
-    /// The store has installed some commits.
-    room: Notify,
-    /// A node waits for its turn: its key is to be put.
-    asks: Notify,
-    /// Held while commits are read.
-    reading: tokio::sync::Mutex<()>,
-}
-
-struct State {
-    arrivals: Arrivals,
-    turn: Turn,
-    /// Nodes waiting for their turn.
-    waiting: BTreeSet<Node>,
-    /// True while this node waits for its turn.
-    is_waiting: bool,
-    /// Lease of this node's keys, or 0.
-    lease: i64,
-    nodes: Nodes,
-    progress: Progress,
-    /// The last commit that was sent.
-    attempt: Option<Attempt>,
-    /// What the last linearizable answer has told of etcd.
-    seen: Option<Seen>,
-    /// Reason why the log can't be followed any more.
-    broken: Option<Broken>,
-    wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl EtcdLog {
@@ -174,17 +96,17 @@ impl EtcdLog {
         Ok(EtcdLog { log, runtime: Some(runtime) })
     }
 
-    /// Tells how far the store has come, for the other nodes.
+    /// Sets the progress of the store that is published to the other nodes.
     pub fn report(&self, progress: Progress) {
         self.log.state().progress = progress;
     }
 
-    /// True while this node leads.
-    pub fn leads(&self) -> bool {
-        self.log.state().nodes.leads
+    /// True while this node is the leader.
+    pub fn is_leader(&self) -> bool {
+        self.log.state().nodes.is_leader
     }
 
-    /// The nodes that run, as far as this node knows, by name.
+    /// Returns the nodes known to be present, by name.
     pub fn nodes(&self) -> BTreeMap<String, NodeEntry> {
         self.log.state().nodes.entries.clone()
     }
@@ -205,26 +127,6 @@ fn run<T: Send + 'static>(runtime: &Runtime, task: impl Future<Output = T> + Sen
 impl fmt::Debug for EtcdLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("EtcdLog")
-    }
-}
-
-impl Log {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells everyone that something has arrived.
-    fn notify(&self) {
-        self.changed.notify_all();
-        let wake = self.state().wake.clone();
-        wake.iter().for_each(|wake| wake());
-    }
-
-    /// Ends the log for good.
-    fn break_off(&self, broken: Broken) {
-        tracing::error!(reason = %broken.0, "the log of the cluster can't be followed any more");
-        self.state().broken.get_or_insert(broken);
-        self.notify();
     }
 }
 

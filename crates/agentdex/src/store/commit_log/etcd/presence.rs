@@ -1,50 +1,17 @@
-//! Presence: what a node tells the others of itself, and which of them leads. Both are keys with the node's lease.
+//! Presence of this node in etcd, and the election of a leader. Both are keys with the node's lease.
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
-use agentdex_etcd::{Compare, Error, KeyRange, KeyValue, Lease, LeaseState, Op, Range, Txn};
-use serde::{Deserialize, Serialize};
+use agentdex_etcd::{Compare, Error, KeyRange, Lease, LeaseState, Op, Range, Txn};
 
-use super::{Broken, Log, PAUSES, State, follow::ask};
+use super::{
+    super::Broken,
+    ask::ask,
+    log::Log,
+    nodes::{NodeEntry, Nodes, Progress},
+    options::PAUSES,
+};
 use crate::change::Timestamp;
-
-/// What a node tells the others of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct NodeEntry {
-    /// Drawn at each start of the node.
-    pub run: String,
-    /// URL of its REST API, if it has one for clients.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// Version of the program.
-    pub version: String,
-    /// Number of the last commit that it has.
-    pub number: u64,
-    /// Number of the last commit on its disk.
-    pub synced: u64,
-    /// Its clock when it wrote this.
-    pub clock: Timestamp,
-}
-
-/// How far a store has come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
-    /// Number of the last commit that it has.
-    pub number: u64,
-    /// Number of the last commit on its disk.
-    pub synced: u64,
-}
-
-/// What is known of the nodes.
-#[derive(Debug, Default)]
-pub(super) struct Nodes {
-    /// By name.
-    pub entries: BTreeMap<String, NodeEntry>,
-    /// True while the own key is there. Without it, the node appends nothing.
-    pub is_present: bool,
-    /// True while this node leads.
-    pub leads: bool,
-}
 
 impl Log {
     /// Keeps the key of this node until the log is closed.
@@ -66,7 +33,7 @@ impl Log {
                 // The lease was lost, though it was kept for a while.
                 Ok(()) => pause = PAUSES.0,
             }
-            self.change_nodes(|nodes| (nodes.is_present, nodes.leads) = (false, false));
+            self.change_nodes(|nodes| (nodes.is_present, nodes.is_leader) = (false, false));
             tokio::time::sleep(pause).await;
         }
     }
@@ -80,8 +47,8 @@ impl Log {
         let (mut state, mut is_leader) = (lease.state(), false);
         loop {
             // Without an answer, the leader is the same as before, as long as its lease is sure.
-            is_leader = self.lead(&lease).await.unwrap_or(is_leader);
-            self.change_nodes(|nodes| nodes.leads = is_leader && *state.borrow_and_update() == LeaseState::Held);
+            is_leader = self.become_leader(&lease).await.unwrap_or(is_leader);
+            self.change_nodes(|nodes| nodes.is_leader = is_leader && *state.borrow_and_update() == LeaseState::Held);
             tokio::select! {
                 () = lease.lost() => return Ok(()),
                 _ = state.changed() => continue,
@@ -137,13 +104,13 @@ impl Log {
     }
 
     /// Becomes the leader if there is none. Returns true if this node is it.
-    async fn lead(&self, lease: &Lease) -> Result<bool, Absence> {
+    async fn become_leader(&self, lease: &Lease) -> Result<bool, Absence> {
         let leader = self.keys.leader();
-        let become_leader = Txn::new()
+        let claim = Txn::new()
             .when([Compare::create_revision(leader.clone()).equals(0)])
             .then([Op::put_with_lease(leader.clone(), self.name.clone(), lease.id())])
             .otherwise([Op::range(Range::new(KeyRange::key(leader)))]);
-        let answer = ask(&self.client, &become_leader).await?;
+        let answer = ask(&self.client, &claim).await?;
         let found = answer.body.range(0).and_then(|range| range.kvs.first());
         Ok(answer.body.succeeded || found.is_some_and(|found| found.lease == lease.id()))
     }
@@ -167,9 +134,9 @@ impl Log {
 
     fn change_nodes(&self, change: impl FnOnce(&mut Nodes)) {
         let mut state = self.state();
-        let before = (state.nodes.is_present, state.nodes.leads);
+        let before = (state.nodes.is_present, state.nodes.is_leader);
         change(&mut state.nodes);
-        let is_changed = before != (state.nodes.is_present, state.nodes.leads);
+        let is_changed = before != (state.nodes.is_present, state.nodes.is_leader);
         drop(state);
         if is_changed {
             self.notify();
@@ -181,19 +148,8 @@ impl Log {
         let answer = self.client.range(&Range::new(self.keys.nodes())).await?;
         let mut state = self.state();
         state.nodes.entries.clear();
-        answer.body.kvs.iter().for_each(|kv| state.note_node(&self.keys.node_name(&kv.key), kv));
+        answer.body.kvs.iter().for_each(|kv| state.nodes.note(self.keys.node_name(&kv.key), kv));
         Ok(())
-    }
-}
-
-impl State {
-    /// Notes the key of a node as it is now.
-    pub(super) fn note_node(&mut self, name: &Option<String>, kv: &KeyValue) {
-        let Some(name) = name else { return };
-        match serde_json::from_slice(&kv.value) {
-            Ok(entry) => drop(self.nodes.entries.insert(name.clone(), entry)),
-            Err(_) => drop(self.nodes.entries.remove(name)),
-        }
     }
 }
 

@@ -18,7 +18,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use sled::IVec;
 use tempfile::TempDir;
 
-use super::{EtcdLog, Founding, Identity, Limits, encoding::MAX_VALUE_BYTES, keys::Keys, presence::Progress};
+use super::{
+    EtcdLog,
+    encoding::MAX_VALUE_BYTES,
+    founding::Founding,
+    keys::Keys,
+    nodes::Progress,
+    options::{Identity, Limits},
+};
 use crate::{
     Error,
     change::Precondition,
@@ -376,7 +383,7 @@ fn nodes_are_known_to_each_other_and_one_leads() {
     eventually("the others see how far it is", || {
         logs[0].nodes().get("node-2").is_some_and(|node| (node.number, node.synced) == (7, 6))
     });
-    let leaders = || (0..3).filter(|index| logs[*index].leads()).collect::<Vec<_>>();
+    let leaders = || (0..3).filter(|index| logs[*index].is_leader()).collect::<Vec<_>>();
     eventually("there is a leader", || leaders().len() == 1);
     let leader = leaders()[0];
     logs[leader].close();
@@ -408,11 +415,11 @@ fn a_second_process_of_a_node_does_not_run_and_a_later_one_does() {
 fn a_node_whose_lease_has_expired_comes_back() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
     let log = etcd.open(1, &founding(true));
-    eventually("it leads", || log.leads());
+    eventually("it leads", || log.is_leader());
     etcd.signal(0, Signal::STOP);
-    eventually("it may have lost its lease", || !log.leads());
+    eventually("it may have lost its lease", || !log.is_leader());
     etcd.signal(0, Signal::CONT);
-    eventually("it leads again", || log.leads());
+    eventually("it leads again", || log.is_leader());
     assert_eq!(log.append(&commit(5, 1, 1)), Appended::Done);
 }
 

@@ -8,24 +8,13 @@ use std::{
 
 use agentdex_etcd::{Error, Range};
 
-use super::{Log, Node, State};
+use super::log::Log;
 
 /// Interval at which a node repeats that it waits, since a request may be lost.
 const REPEATED_AFTER: Duration = Duration::from_millis(200);
 
-impl State {
-    /// Notes a commit, which names the node with the next turn.
-    pub(super) fn note_turn(&mut self, by: Node, turn: Option<Node>) {
-        self.turn.note(by, turn, Instant::now());
-        self.waiting.remove(&by);
-        if let Some(node) = turn {
-            self.waiting.remove(&node);
-        }
-    }
-}
-
 impl Log {
-    /// See [`super::CommitLog::wait_for_turn`].
+    /// See [`CommitLog::wait_for_turn`](super::super::CommitLog::wait_for_turn).
     pub(super) fn wait_for_turn(&self, number: u64) -> bool {
         let mut state = self.state();
         let until = Instant::now() + self.limits.append_wait;

@@ -1,0 +1,28 @@
+//! Requests that may be carried out twice, and the headers of their answers.
+
+use agentdex_etcd::{Answer, Client, Error, Txn, message::TxnResponse};
+
+/// What etcd has told of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub cluster: u64,
+    pub revision: i64,
+}
+
+/// Sends a transaction to each endpoint until one answers. It has to be one that may be carried out twice.
+pub(super) async fn ask(client: &Client, txn: &Txn) -> Result<Answer<TxnResponse>, Error> {
+    let mut endpoint = client.endpoint();
+    let mut left = client.endpoints().len();
+    loop {
+        left -= 1;
+        match client.attempt(&endpoint, txn.message()).await {
+            Err(error) if error.is_transient() => {
+                endpoint = client.move_on(&endpoint);
+                if left == 0 {
+                    return Err(error);
+                }
+            }
+            answer => return answer,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `Log`: state that the tasks of the log in etcd share.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use agentdex_etcd::Client;
+use tokio::sync::Notify;
+
+use super::{
+    super::{
+        Broken,
+        turn::{Node, Turn},
+    },
+    arrivals::Arrivals,
+    ask::Seen,
+    attempt::Attempt,
+    founding::Founded,
+    keys::Keys,
+    nodes::{Nodes, Progress},
+    options::Limits,
+};
+
+/// What the tasks of a log share.
+pub(super) struct Log {
+    pub client: Client,
+    pub keys: Keys,
+    pub node: Node,
+    /// Name of the node, which is the same after a restart.
+    pub name: String,
+    /// URL of its REST API, for the other nodes.
+    pub url: Option<String>,
+    pub founded: Founded,
+    pub limits: Limits,
+    pub state: Mutex<State>,
+    /// Commits have arrived, or a turn has changed.
+    pub changed: Condvar,
+    /// The store has installed some commits.
+    pub room: Notify,
+    /// A node waits for its turn: its key is to be put.
+    pub asks: Notify,
+    /// Held while commits are read.
+    pub reading: tokio::sync::Mutex<()>,
+}
+
+pub(super) struct State {
+    pub arrivals: Arrivals,
+    pub turn: Turn,
+    /// Nodes waiting for their turn.
+    pub waiting: BTreeSet<Node>,
+    /// True while this node waits for its turn.
+    pub is_waiting: bool,
+    /// Lease of this node's keys, or 0.
+    pub lease: i64,
+    pub nodes: Nodes,
+    pub progress: Progress,
+    /// The last commit that was sent.
+    pub attempt: Option<Attempt>,
+    /// What the last linearizable answer has told of etcd.
+    pub seen: Option<Seen>,
+    /// Reason why the log can't be followed any more.
+    pub broken: Option<Broken>,
+    pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+impl Log {
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells everyone that something has arrived.
+    pub fn notify(&self) {
+        self.changed.notify_all();
+        let wake = self.state().wake.clone();
+        wake.iter().for_each(|wake| wake());
+    }
+
+    /// Ends the log for good.
+    pub fn break_off(&self, broken: Broken) {
+        tracing::error!(reason = %broken.0, "the log of the cluster can't be followed any more");
+        self.state().broken.get_or_insert(broken);
+        self.notify();
+    }
+}
+
+impl State {
+    /// Notes a commit, which names the node with the next turn.
+    pub fn note_turn(&mut self, by: Node, turn: Option<Node>) {
+        self.turn.note(by, turn, Instant::now());
+        self.waiting.remove(&by);
+        if let Some(node) = turn {
+            self.waiting.remove(&node);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Nodes of a cluster, as they publish themselves.
+
+use std::collections::BTreeMap;
+
+use agentdex_etcd::KeyValue;
+use serde::{Deserialize, Serialize};
+
+use crate::change::Timestamp;
+
+/// State of a node, as the node publishes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NodeEntry {
+    /// Random identifier of the node's current run, generated at startup.
+    pub run: String,
+    /// URL of its REST API, if it has one for clients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Version of the program.
+    pub version: String,
+    /// Number of the last commit in the store.
+    pub number: u64,
+    /// Number of the last commit synced to disk.
+    pub synced: u64,
+    /// Clock of the node at the time of this update.
+    pub clock: Timestamp,
+}
+
+/// Progress of a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Number of the last commit in the store.
+    pub number: u64,
+    /// Number of the last commit synced to disk.
+    pub synced: u64,
+}
+
+/// Nodes that are present in etcd.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    /// Entries by the name of the node.
+    pub entries: BTreeMap<String, NodeEntry>,
+    /// True while this node's key exists. Without it, the node appends nothing.
+    pub is_present: bool,
+    /// True while this node is the leader.
+    pub is_leader: bool,
+}
+
+impl Nodes {
+    /// Records the present value of a node's key, or that the key is gone.
+    pub fn note(&mut self, name: Option<String>, kv: &KeyValue) {
+        let Some(name) = name else { return };
+        match serde_json::from_slice(&kv.value) {
+            Ok(entry) => drop(self.entries.insert(name, entry)),
+            Err(_) => drop(self.entries.remove(&name)),
+        }
+    }
+}
