@@ -9,6 +9,7 @@ use std::{
         mpsc,
     },
     thread,
+    time::Duration,
 };
 
 use agentdex::{
@@ -202,6 +203,28 @@ fn a_transaction_is_committed_however_it_is_waited_for() {
     store.close();
     assert!(left.wait().is_ok(), "what was submitted before the store closed is committed");
     assert!(matches!(submit("urn:late").wait(), Err(Error::ShuttingDown)));
+}
+
+/// sled splits pages when they are read, and writes large ones to files of their own.
+#[test]
+fn store_whose_directory_was_removed_can_be_closed() {
+    let (done, is_done) = mpsc::channel();
+    thread::spawn(move || {
+        for writes in 10..30 {
+            let directory = directory_on_disk();
+            let store = Store::open(directory.path(), Options::default()).expect("it opens");
+            for number in 0..writes {
+                let text = format!(r#"{{"a":"{}"}}"#, "x".repeat(60_000));
+                let id = format!("urn:{number}");
+                store.submit(vec![write(&id, Precondition::Any, put(&text))]).wait().expect("it succeeds");
+            }
+            drop(directory);
+            store.records(None).for_each(drop);
+            drop(store);
+        }
+        done.send(()).expect("the test waits");
+    });
+    is_done.recv_timeout(Duration::from_secs(120)).expect("closing ends");
 }
 
 #[test]

@@ -67,9 +67,10 @@ fn lay(files: &Files) -> TempDir {
 
 /// A store whose power is cut, and what of it was acknowledged.
 struct Cut {
+    /// Closed before its directory is removed.
+    store: Option<Store>,
     directory: TempDir,
     options: Options,
-    store: Option<Store>,
     texts: BTreeMap<String, String>,
     /// The files before the last flush.
     hooked: Arc<Mutex<Option<Files>>>,

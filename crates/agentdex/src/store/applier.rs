@@ -7,6 +7,7 @@
 use sled::IVec;
 
 use super::{
+    database::Database,
     declaration::Declarer,
     effects::{Effects, Staged},
     expiry::extended,
@@ -86,7 +87,7 @@ pub(super) struct Description {
 
 impl<'a> Applier<'a> {
     /// Creates an applier for a store in the given state.
-    pub fn new(view: &'a View, tree: &'a sled::Tree, state: State, moment: Moment) -> Applier<'a> {
+    pub fn new(view: &'a View, tree: &'a Database, state: State, moment: Moment) -> Applier<'a> {
         let (gaps, known_namespaces) = (view.options.gaps, &view.namespaces);
         let (author, overlay) = (Author::default(), Overlay::new(tree));
         let (effects, remarks) = (Effects::none(view.audit.last()), Vec::new());

@@ -27,6 +27,7 @@ use sled::IVec;
 use super::{
     age::Age,
     damage::Gap,
+    database::Database,
     layout,
     options::Options,
     overlay::{Overlay, Sealed},
@@ -126,7 +127,7 @@ impl StoredEntry {
 /// The entries of a chain after a number.
 fn stored_after<'t>(
     tree: &'t Tree,
-    db: &'t sled::Db,
+    db: &'t Database,
     chain: AuditChain,
     after: u64,
 ) -> impl Iterator<Item = Result<StoredEntry>> + use<'t> {

@@ -130,7 +130,7 @@ impl Committer {
         self.witness.end();
         let mut work = self.work();
         if let Err(error) = work.close(&self.view) {
-            tracing::warn!(error, "the witness of the store can't be written");
+            tracing::warn!(error, "the store can't be closed properly; its end is checked at the next start");
         }
         self.view.tree.close();
     }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{held::Held, layout::FORMAT_VERSION, options::Options, tree::reading};
+use super::{database::Database, held::Held, layout::FORMAT_VERSION, options::Options, tree::reading};
 use crate::{Error, Result};
 
 /// Format name for a directory not written by this program.
@@ -56,22 +56,22 @@ pub(super) fn create_directory(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn open_tree(directory: &Path, options: &Options) -> Result<sled::Db> {
+pub(super) fn open_tree(directory: &Path, options: &Options) -> Result<Database> {
     open_tree_in(directory, STORE, options)
 }
 
 /// Opens or creates the tree in a folder of the data directory.
-pub(super) fn open_tree_in(directory: &Path, folder: &str, options: &Options) -> Result<sled::Db> {
+pub(super) fn open_tree_in(directory: &Path, folder: &str, options: &Options) -> Result<Database> {
     let path = directory.join(folder);
     let size = fs::metadata(path.join("db")).map_or(0, |file| file.len());
     let config = sled::Config::new()
-        .path(path)
+        .path(&path)
         .cache_capacity(cache_of(size, options.cache_bytes))
         .segment_size(SEGMENT_BYTES)
         .flush_every_ms(None);
     let started = Instant::now();
     loop {
-        match config.open() {
+        match Database::open(&config, &path) {
             Ok(tree) => return Ok(tree),
             Err(error) if !is_lock_error(&error) => {
                 return Err(match error {

@@ -7,6 +7,7 @@ use sled::IVec;
 use super::{
     audit,
     clock::LogClock,
+    database::Database,
     layout,
     log::Start,
     namespaces::NamespaceRecord,
@@ -123,7 +124,7 @@ impl Staged {
     }
 
     /// Derives the effects of a sealed commit from its pairs, ascending by key. The tree doesn't contain it yet.
-    pub fn of(view: &View, db: &sled::Db, sealed: Sealed) -> Result<Staged> {
+    pub fn of(view: &View, db: &Database, sealed: Sealed) -> Result<Staged> {
         let Sealed { pairs, before, state, .. } = &sealed;
         let former = |key: &IVec| match before.get(key) {
             Some(former) => Ok(former.clone()),
@@ -223,7 +224,7 @@ fn entry(pairs: &Pairs, key: &[u8], value: &[u8]) -> Result<(Seq, Entry)> {
 }
 
 /// Returns the start of a log whose entries up to a position are dropped.
-fn start_after(tree: &Tree, db: &sled::Db, pairs: &Pairs, (dropped_to, last): (Seq, Seq)) -> Result<Start> {
+fn start_after(tree: &Tree, db: &Database, pairs: &Pairs, (dropped_to, last): (Seq, Seq)) -> Result<Start> {
     let next = layout::log_key(dropped_to.next());
     let kept = tree.pairs(db, &next, &layout::log_key(last.next())).next().transpose()?;
     let new = pairs.iter().find(|(key, value)| key.starts_with(layout::LOG) && *key >= next && value.is_some());

@@ -17,7 +17,7 @@ use std::{
 
 use sled::IVec;
 
-use super::{layout, tree::Tree, value, write::Expiry};
+use super::{database::Database, layout, tree::Tree, value, write::Expiry};
 use crate::{Result, change::Timestamp};
 
 /// Maximum number of expiries scanned per call.
@@ -32,7 +32,7 @@ pub(super) struct Grace {
 
 impl Grace {
     /// Starts the extension for a store that is being opened.
-    pub fn new(tree: &sled::Tree, opened: Timestamp) -> Grace {
+    pub fn new(tree: &Database, opened: Timestamp) -> Grace {
         let nothing_expires = tree.scan_prefix(layout::EXPIRIES).next().is_none();
         Grace { opened, granted: AtomicBool::new(nothing_expires) }
     }

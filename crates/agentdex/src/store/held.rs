@@ -10,14 +10,19 @@ static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A directory marked as opened by this process until this is dropped.
 #[derive(Debug)]
-pub(super) struct Held(PathBuf);
+pub(super) struct Held(Option<PathBuf>);
 
 impl Held {
     /// Marks an existing directory as open.
     pub fn new(directory: &Path) -> Held {
         let directory = resolved(directory);
         held().insert(directory.clone());
-        Held(directory)
+        Held(Some(directory))
+    }
+
+    /// Leaves the directory marked as open until the process ends.
+    pub fn keep(&mut self) {
+        self.0 = None;
     }
 
     /// True if this process has the directory open.
@@ -28,7 +33,9 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        held().remove(&self.0);
+        if let Some(directory) = &self.0 {
+            held().remove(directory);
+        }
     }
 }
 

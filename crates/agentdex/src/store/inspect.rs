@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::{
     check::{self, Checked, Fault},
     copy::CopiedDirectory,
+    database::Database,
     directory::{FOREIGN, STORE, check_version, open_tree},
     held::Held,
     layout,
@@ -162,7 +163,7 @@ pub(super) fn judge(directory: &Path, tree: &Tree, seen: &Seen) -> Result<()> {
 }
 
 /// Fails if the log doesn't end as recorded in the state of the store.
-pub(super) fn check_end(directory: &Path, tree: &sled::Tree, state: &State) -> Result<()> {
+pub(super) fn check_end(directory: &Path, tree: &Database, state: &State) -> Result<()> {
     let last = tree.get(layout::log_key(state.last)).map_err(reading)?;
     match last.map(|entry| Entry::decode(state.last, &entry)) {
         Some(Ok(_)) => Ok(()),
@@ -174,7 +175,7 @@ pub(super) fn check_end(directory: &Path, tree: &sled::Tree, state: &State) -> R
     }
 }
 
-pub(super) fn identity(tree: &sled::Tree) -> Result<(Epoch, Uuid)> {
+pub(super) fn identity(tree: &Database) -> Result<(Epoch, Uuid)> {
     let epoch = tree.get(layout::EPOCH_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
     let registry = tree.get(layout::REGISTRY_KEY).map_err(reading)?.ok_or_else(layout::corrupt)?;
     let epoch = epoch.as_ref().try_into().map_err(|_| layout::corrupt())?;

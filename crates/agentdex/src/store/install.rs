@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sled::IVec;
 
 use super::{
+    database::Database,
     effects::value_of,
     layout,
     overlay::{Pairs, Sealed},
@@ -125,7 +126,7 @@ pub(super) enum InstallError {
 impl Sealed {
     /// Verifies commits that were decided on a store in the state `before`.
     pub fn of_pairs(
-        tree: &sled::Tree,
+        tree: &Database,
         before: &State,
         Folded { pairs, commits, bytes, .. }: Folded,
     ) -> std::result::Result<Sealed, InstallError> {

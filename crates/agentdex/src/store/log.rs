@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use super::{
     age::Age,
+    database::Database,
     layout,
     logged::Logged,
     logged_change::LoggedChange,
@@ -90,7 +91,7 @@ pub(super) struct Start {
 
 impl Start {
     /// Reads the first entry of a log that ends at `last`.
-    pub fn read(db: &sled::Tree, last: Seq) -> Result<Start> {
+    pub fn read(db: &Database, last: Seq) -> Result<Start> {
         let first = db.range(layout::log_key(Seq::ZERO)..layout::log_key(last.next())).next();
         let Some((key, value)) = first.transpose().map_err(reading)? else {
             return Ok(Start { trimmed_to: last, oldest: last.next() });
@@ -406,7 +407,8 @@ mod tests {
     /// The days of the arrivals that are left of a log, once it is trimmed on another day.
     fn left(arrivals: &[i64], today: i64, options: &Options) -> Vec<i64> {
         let directory = tempfile::tempdir().unwrap();
-        let db = sled::open(directory.path()).unwrap();
+        let config = sled::Config::new().path(directory.path()).flush_every_ms(None);
+        let db = Database::open(&config, directory.path()).unwrap();
         let mut at = Timestamp(0);
         for (seq, arrival) in (1..).zip(arrivals.iter().copied().map(day)) {
             at = at.max(arrival);

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::{
     audit::Audit,
+    database::Database,
     directory::{FOREIGN, STORE, check_version, create_directory, lock_opening, open_tree, unsupported, wait_for_lock},
     expiry::{Expiries, Grace},
     held::Held,
@@ -179,14 +180,13 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
     Ok(Opened { view, files, witness, state })
 }
 
-fn read_state(tree: &sled::Tree) -> Result<State> {
+fn read_state(tree: &Database) -> Result<State> {
     let state = tree.get(layout::STATE_KEY).map_err(reading)?;
     state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))
 }
 
-fn initialize(directory: &Path, tree: &sled::Db, seen: &Seen) -> Result<(Epoch, Uuid)> {
-    let is_foreign = !tree.is_empty() || tree.tree_names().len() > 1;
-    if is_foreign {
+fn initialize(directory: &Path, tree: &Database, seen: &Seen) -> Result<(Epoch, Uuid)> {
+    if tree.is_used() {
         return Err(unsupported(directory, FOREIGN.into()));
     }
     if let Some(slot) = seen.slot() {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use sled::{Batch, IVec};
 
 use super::{
+    database::Database,
     layout,
     sum::Sum,
     tree::{Before, reading},
@@ -17,7 +18,7 @@ pub(super) type Pairs = Vec<(IVec, Option<IVec>)>;
 
 /// Staged keys and values; `None` removes a key.
 pub(super) struct Overlay<'a> {
-    tree: &'a sled::Tree,
+    tree: &'a Database,
     staged: HashMap<IVec, Option<IVec>>,
     /// Values in the tree of the records, originals, metadata, and expiries that are about to be overwritten or were
     /// read for that.
@@ -27,7 +28,7 @@ pub(super) struct Overlay<'a> {
 }
 
 impl<'a> Overlay<'a> {
-    pub fn new(tree: &'a sled::Tree) -> Overlay<'a> {
+    pub fn new(tree: &'a Database) -> Overlay<'a> {
         Overlay { tree, staged: HashMap::new(), before: HashMap::new(), undo: Vec::new() }
     }
 

@@ -6,6 +6,7 @@ use sled::{Batch, IVec};
 use uuid::Uuid;
 
 use super::{
+    database::Database,
     directory::{STORE, check_version, create_directory, open_tree},
     inspect::identity,
     layout,
@@ -130,7 +131,7 @@ fn make(
 }
 
 /// Counts the records visible only to their owner, and those visible to the members of a namespace.
-fn count_restricted(tree: &sled::Db) -> Result<(u64, u64)> {
+fn count_restricted(tree: &Database) -> Result<(u64, u64)> {
     let (mut private, mut in_namespaces) = (0, 0);
     for pair in tree.scan_prefix(layout::RECORDS) {
         let (_, record) = pair.map_err(reading)?;
@@ -156,7 +157,7 @@ pub(super) fn check_empty(directory: &Path) -> io::Result<()> {
 }
 
 /// Writes the last batch of a store that isn't open, and syncs it with a witness of its own.
-pub(super) fn seal(directory: &Path, tree: &sled::Db, overlay: Overlay<'_>, state: State) -> Result<()> {
+pub(super) fn seal(directory: &Path, tree: &Database, overlay: Overlay<'_>, state: State) -> Result<()> {
     let sealed = overlay.seal(state)?;
     tree.apply_batch(batch_of(sealed.pairs)).map_err(writing)?;
     tree.flush().map_err(writing)?;
@@ -169,7 +170,7 @@ pub(super) fn seal(directory: &Path, tree: &sled::Db, overlay: Overlay<'_>, stat
 
 /// A tree being filled in batches.
 pub(super) struct Filling<'t> {
-    tree: &'t sled::Db,
+    tree: &'t Database,
     batch: Batch,
     bytes: usize,
     /// Checksum over the keys selected by [`Sum::counts`].
@@ -177,7 +178,7 @@ pub(super) struct Filling<'t> {
 }
 
 impl<'t> Filling<'t> {
-    pub fn new(tree: &'t sled::Db) -> Filling<'t> {
+    pub fn new(tree: &'t Database) -> Filling<'t> {
         Filling { tree, batch: Batch::default(), bytes: 0, sum: Sum::default() }
     }
 

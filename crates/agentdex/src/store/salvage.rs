@@ -20,6 +20,7 @@ use super::{
     audit::Audit,
     check::Fault,
     copy::CopiedDirectory,
+    database::Database,
     declaration::{Declaration, Declarer},
     directory::{create_directory, lock_opening, open_tree, wait_for_lock},
     inspect::{self, identity},
@@ -170,7 +171,7 @@ fn fill(copy: &CopiedDirectory, from: &Tree, seen: &Seen, to: &Path) -> Result<S
 
 struct Salvage<'a> {
     from: &'a Tree,
-    db: &'a sled::Db,
+    db: &'a Database,
     filling: Filling<'a>,
     /// Ids expected according to the log and not yet found.
     known: BTreeSet<String>,

@@ -9,6 +9,8 @@ use std::{
 
 use sled::IVec;
 
+use super::database::Database;
+
 /// Maximum number of preserved bytes. A backup that is read too slowly fails.
 pub(super) const MOST_SAVED: usize = 256 * 1024 * 1024;
 
@@ -37,7 +39,7 @@ impl Saving {
     /// Saves the values of keys before a commit overwrites them.
     pub fn save<'k>(
         &self,
-        db: &sled::Db,
+        db: &Database,
         keys: impl Iterator<Item = &'k IVec>,
     ) -> std::result::Result<(), sled::Error> {
         let mut saving = self.lock();

@@ -40,9 +40,8 @@ impl Shadow {
     /// Creates the shadow of a store that was just opened, if the environment variable requests it. A damaged store has
     /// no shadow.
     pub fn of(view: &Arc<View>) -> Result<Option<Arc<Shadow>>> {
-        // Stores with a hook or a shared log are tested by other means.
-        let is_tested_otherwise = view.options.before_flush.is_some() || view.options.log.is_some();
-        if is_tested_otherwise || (!cfg!(test) && env::var_os(VARIABLE).is_none()) {
+        // Stores with a shared log are tested by other means.
+        if view.options.log.is_some() || (!cfg!(test) && env::var_os(VARIABLE).is_none()) {
             return Ok(None);
         }
         let directory = env::temp_dir().join(format!("agentdex-shadow-{}", Uuid::new_v4()));

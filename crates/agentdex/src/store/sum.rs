@@ -2,7 +2,7 @@
 
 use ring::digest::{Context, SHA256};
 
-use super::{layout, tree::reading};
+use super::{database::Database, layout, tree::reading};
 use crate::Result;
 
 /// The first half of the SHA-256 of a text or an original.
@@ -47,7 +47,7 @@ impl Sum {
     }
 
     /// Computes the checksum of a tree.
-    pub fn read(tree: &sled::Tree) -> Result<Sum> {
+    pub fn read(tree: &Database) -> Result<Sum> {
         let mut sum = Sum::default();
         for prefix in Sum::COUNTED {
             for pair in tree.scan_prefix(prefix) {

@@ -19,7 +19,7 @@ use std::{
 use super::recovery::{names, put};
 
 /// The folder of large pages, and that of their second names, in sled's.
-const BLOBS: &str = "blobs";
+pub(super) const BLOBS: &str = "blobs";
 const KEPT_BLOBS: &str = "blobs.kept";
 
 /// Files written by sled.

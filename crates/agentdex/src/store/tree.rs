@@ -21,6 +21,7 @@ use sled::IVec;
 
 use super::{
     damage::{Damage, Gap},
+    database::{Database, Iter},
     held::Held,
     layout, panics,
 };
@@ -42,14 +43,22 @@ pub(super) type Scan = (Vec<(IVec, IVec)>, Option<IVec>);
 
 /// The open database, and the claim that this process has its directory open. They are closed in this order.
 pub(super) struct Open {
-    db: sled::Db,
-    _held: Held,
+    db: Database,
+    held: Held,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if self.db.is_stuck() {
+            self.held.keep();
+        }
+    }
 }
 
 impl std::ops::Deref for Open {
-    type Target = sled::Db;
+    type Target = Database;
 
-    fn deref(&self) -> &sled::Db {
+    fn deref(&self) -> &Database {
         &self.db
     }
 }
@@ -65,8 +74,8 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    pub fn new(db: sled::Db, held: Held) -> Tree {
-        let db = RwLock::new(Some(Arc::new(Open { db, _held: held })));
+    pub fn new(db: Database, held: Held) -> Tree {
+        let db = RwLock::new(Some(Arc::new(Open { db, held })));
         Tree { db, undurable: RwLock::default(), generation: AtomicU64::new(0), damage: Damage::default() }
     }
 
@@ -145,14 +154,14 @@ impl Tree {
 
     /// Returns the entries of a key range in the tree, durable or not, in ascending order. Unreadable pages are
     /// reported and skipped.
-    pub fn pairs<'t>(&'t self, db: &'t sled::Db, start: &[u8], end: &[u8]) -> Pairs<'t> {
+    pub fn pairs<'t>(&'t self, db: &'t Database, start: &[u8], end: &[u8]) -> Pairs<'t> {
         let (start, end) = (IVec::from(start), IVec::from(end));
         let pairs = db.range(start.clone()..end.clone());
         Pairs { damage: &self.damage, db, pairs, next: start, end, passes_over: true }
     }
 
     /// Like [`Tree::pairs`], but returns errors for unreadable pages.
-    pub fn all_pairs<'t>(&'t self, db: &'t sled::Db, start: &[u8], end: &[u8]) -> Pairs<'t> {
+    pub fn all_pairs<'t>(&'t self, db: &'t Database, start: &[u8], end: &[u8]) -> Pairs<'t> {
         Pairs { passes_over: false, ..self.pairs(db, start, end) }
     }
 
@@ -180,7 +189,7 @@ impl Tree {
 /// sled checks the size of its cache only when 64 accesses to a 256th of the pages have come
 /// together, so some 16,000 pages that are read once each are held beside the cache: hundreds of
 /// MB. More accesses to such a page make that so much less. A read from disk shows in its time.
-fn count_towards_cache(db: &sled::Db, key: &[u8], started: Instant) -> Result<()> {
+fn count_towards_cache(db: &Database, key: &[u8], started: Instant) -> Result<()> {
     const FROM_MEMORY: Duration = Duration::from_micros(8);
     const ACCESSES: usize = 15;
     if started.elapsed() > FROM_MEMORY {
@@ -203,8 +212,8 @@ pub(super) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 /// See [`Tree::pairs`].
 pub(super) struct Pairs<'t> {
     damage: &'t Damage,
-    db: &'t sled::Db,
-    pairs: sled::Iter,
+    db: &'t Database,
+    pairs: Iter<'t>,
     /// Key from which the next pair is searched.
     next: IVec,
     end: IVec,

@@ -18,6 +18,7 @@ use agentdex_api::ClaimedNamespace;
 use sled::{Batch, IVec};
 
 use super::{
+    database::Database,
     declaration::{Declaration, Declarations, Declarer},
     directory::{STORE, open_tree, open_tree_in},
     layout::{self, FORMAT_VERSION, corrupt},
@@ -48,7 +49,7 @@ const PART_OF: &str = "agentdex:partOf";
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// True if a tree is one of the format before.
-pub(super) fn is_due(tree: &sled::Tree) -> Result<bool> {
+pub(super) fn is_due(tree: &Database) -> Result<bool> {
     let version = tree.get(layout::FORMAT_KEY).map_err(reading)?;
     Ok(version.is_some_and(|version| *version == FROM.to_be_bytes()))
 }
@@ -64,7 +65,7 @@ pub(super) fn finish(directory: &Path) -> Result<()> {
 }
 
 /// Makes the tree of a directory one of this format.
-pub(super) fn upgrade(directory: &Path, old: sled::Db, options: &Options) -> Result<sled::Db> {
+pub(super) fn upgrade(directory: &Path, old: Database, options: &Options) -> Result<Database> {
     let needed = old.size_on_disk().map_err(reading)?;
     if let Some(free) = Space::of(directory).free().filter(|free| *free < needed) {
         return Err(Error::DiskFull { path: directory.to_owned(), free, needed });
@@ -133,7 +134,7 @@ struct Known {
 
 /// Content of the old tree, as it is converted to the new one.
 struct Upgrade<'o> {
-    old: &'o sled::Tree,
+    old: &'o Database,
     claimed: BTreeMap<Namespace, (NamespaceNumber, Timestamp)>,
     namespaces: BTreeMap<NamespaceNumber, NamespaceRecord>,
     /// Numbers of namespaces named only in accesses.
@@ -152,7 +153,7 @@ struct Upgrade<'o> {
 }
 
 impl<'o> Upgrade<'o> {
-    fn new(old: &'o sled::Tree) -> Result<Upgrade<'o>> {
+    fn new(old: &'o Database) -> Result<Upgrade<'o>> {
         let state = old.get(layout::STATE_KEY).map_err(reading)?;
         let state = state.map_or(Ok(State::default()), |bytes| state_of(&bytes))?;
         let (claimed, namespaces, unclaimed, ids, batch) = Default::default();
@@ -236,7 +237,7 @@ impl<'o> Upgrade<'o> {
         access
     }
 
-    fn write(mut self, new: &sled::Tree) -> Result<()> {
+    fn write(mut self, new: &Database) -> Result<()> {
         for pair in self.old.scan_prefix(layout::LOG) {
             let (key, value) = pair.map_err(reading)?;
             let entry = self.entry(layout::seq_of_key(&key)?, &value)?;
@@ -285,7 +286,7 @@ impl<'o> Upgrade<'o> {
         new.apply_batch(self.batch).map_err(writing)
     }
 
-    fn put(&mut self, new: &sled::Tree, key: IVec, value: IVec) -> Result<()> {
+    fn put(&mut self, new: &Database, key: IVec, value: IVec) -> Result<()> {
         if Sum::counts(&key) {
             self.state.sum.replace(&key, None, Some(&value));
         }

@@ -12,6 +12,7 @@ use std::path::Path;
 use sled::{Batch, IVec};
 
 use super::{
+    database::Database,
     declaration::{Declaration, Declarations},
     held::Held,
     layout::{self, FORMAT_VERSION},
@@ -31,19 +32,19 @@ const FROM: u32 = 4;
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// True if a tree is one of the format before, or was being upgraded.
-pub(super) fn is_due(tree: &sled::Tree) -> Result<bool> {
+pub(super) fn is_due(tree: &Database) -> Result<bool> {
     let version = tree.get(layout::FORMAT_KEY).map_err(reading)?;
     Ok(version.is_some_and(|version| *version == FROM.to_be_bytes())
         || state(tree)?.is_some_and(|state| !state.is_done))
 }
 
 /// Returns the state of a tree's upgrade, if it was upgraded.
-pub(super) fn state(tree: &sled::Tree) -> Result<Option<UpgradeState>> {
+pub(super) fn state(tree: &Database) -> Result<Option<UpgradeState>> {
     tree.get(layout::UPGRADE_KEY).map_err(reading)?.map(|bytes| UpgradeState::decode(&bytes)).transpose()
 }
 
 /// Upgrades a tree to this format. Unreadable data is left unchanged.
-pub(super) fn upgrade(directory: &Path, db: &sled::Db) -> Result<()> {
+pub(super) fn upgrade(directory: &Path, db: &Database) -> Result<()> {
     let tree = Tree::new(db.clone(), Held::new(directory));
     let state = db.get(layout::STATE_KEY).map_err(reading)?;
     let state = state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
@@ -70,7 +71,7 @@ pub(super) fn upgrade(directory: &Path, db: &sled::Db) -> Result<()> {
 
 struct Upgrade<'t> {
     tree: &'t Tree,
-    db: &'t sled::Db,
+    db: &'t Database,
     state: State,
     batch: Batch,
     bytes: usize,

@@ -7,6 +7,7 @@ use sled::IVec;
 use super::{
     applier::{Applier, Command, Moment},
     clock::LogClock,
+    database::Database,
     effects::Staged,
     install::{Folded, InstallError},
     layout,
@@ -119,7 +120,7 @@ impl Work {
         Ok(Decision { outcomes, staged: applier.finish()?, keys, has_room })
     }
 
-    fn applier<'a>(&mut self, view: &'a View, db: &'a sled::Tree) -> Applier<'a> {
+    fn applier<'a>(&mut self, view: &'a View, db: &'a Database) -> Applier<'a> {
         let clock = Timestamp::now();
         let moment = Moment { at: self.time.advance(clock), clock, opened: view.expiries.grace.pending() };
         Applier::new(view, db, self.state, moment)
