@@ -205,6 +205,25 @@ fn a_transaction_is_committed_however_it_is_waited_for() {
     assert!(matches!(submit("urn:late").wait(), Err(Error::ShuttingDown)));
 }
 
+/// A power failure leaves a single incomplete commit at most.
+#[test]
+fn what_retention_drops_is_synced_before_the_next_commit() {
+    let flushes = Arc::new(AtomicU64::new(0));
+    let counter = flushes.clone();
+    let count = move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    };
+    let options = Options::default().retained_changes(3).retained_at_any_age(3).before_flush(FlushHook::new(count));
+    let store = TestStore::with_in(directory_on_disk(), options);
+    (0..10).for_each(|number| drop(store.put("urn:a", &format!(r#"{{"a":{number}}}"#))));
+    let before = flushes.load(Ordering::SeqCst);
+    store.trim_log(Timestamp::now()).expect("it succeeds");
+    assert_eq!((store.log().len(), flushes.load(Ordering::SeqCst)), (3, before));
+    store.put("urn:b", "{}");
+    assert_eq!(flushes.load(Ordering::SeqCst), before + 2);
+}
+
 /// sled splits pages when they are read, and writes large ones to files of their own.
 #[test]
 fn store_whose_directory_was_removed_can_be_closed() {

@@ -72,21 +72,29 @@ struct Cut {
     directory: TempDir,
     options: Options,
     texts: BTreeMap<String, String>,
-    /// The files before the last flush.
-    hooked: Arc<Mutex<Option<Files>>>,
+    /// The files before each of the last two flushes.
+    hooked: Arc<Mutex<Vec<Files>>>,
     random: Random,
 }
 
 impl Cut {
     fn new() -> Cut {
+        Cut::with(Options::default())
+    }
+
+    fn with(options: Options) -> Cut {
         let directory = directory_on_disk();
-        let hooked: Arc<Mutex<Option<Files>>> = Arc::default();
+        let hooked: Arc<Mutex<Vec<Files>>> = Arc::default();
         let (path, seen) = (directory.path().to_owned(), hooked.clone());
         let take = move || {
-            *seen.lock().unwrap() = Some(files(&path));
+            let mut seen = seen.lock().unwrap();
+            if seen.len() == 2 {
+                seen.remove(0);
+            }
+            seen.push(files(&path));
             Ok(())
         };
-        let options = Options::default().before_flush(FlushHook::new(take));
+        let options = options.before_flush(FlushHook::new(take));
         let store = Some(Store::open(directory.path(), options.clone()).unwrap());
         Cut { directory, options, store, texts: BTreeMap::new(), hooked, random: Random(11) }
     }
@@ -126,7 +134,7 @@ impl Cut {
         let writes = texts.iter().map(|(id, text)| write(id, Precondition::Any, put(text))).collect();
         self.store().submit(writes).wait().unwrap();
         self.texts.extend(texts);
-        (synced, self.hooked.lock().unwrap().take().unwrap())
+        (synced, self.hooked.lock().unwrap().pop().unwrap())
     }
 
     /// Opens what a cut leaves: it has what was acknowledged, or the last writes as well.
@@ -159,6 +167,23 @@ fn no_power_cut_loses_what_was_acknowledged_or_has_a_store_refused() {
         if cut.random.below(8) == 0 {
             drop(cut.store.take());
             cut.store = Some(Store::open(cut.directory.path(), cut.options.clone()).unwrap());
+        }
+    }
+}
+
+/// Retention doesn't wait for the disk, but the next commit does.
+#[test]
+fn no_power_cut_after_retention_has_a_store_refused() {
+    let mut cut = Cut::with(Options::default().retained_changes(20).retained_at_any_age(20));
+    for round in 0..number("AGENTDEX_POWER_CUTS", 10) {
+        (0..12).for_each(|_| cut.write_some(round));
+        let (before, synced) = (cut.texts.clone(), files(cut.directory.path()));
+        cut.hooked.lock().unwrap().clear();
+        cut.store().trim_log(Timestamp::now()).unwrap();
+        let (_, last) = cut.write_last(round, &[2_000]);
+        let dropped = cut.hooked.lock().unwrap().pop().expect("it is synced before the next commit");
+        for files in [(synced, dropped.clone()), (dropped, last)] {
+            (0..3).for_each(|_| cut.assert_survives(&before, &files, round));
         }
     }
 }

@@ -7,6 +7,7 @@
 //!   [`Error::OutcomeUnknown`], and nothing else is written meanwhile.
 
 use std::{
+    iter,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -22,7 +23,7 @@ use super::{
     install::{Folded, InstallError, MAX_COMMIT_BYTES},
     overlay::Pairs,
     view::View,
-    work::{Decided, Unsynced, Work},
+    work::{Decided, Work},
     write::{Applied, Transaction},
 };
 use crate::{Error, Result};
@@ -49,7 +50,7 @@ enum Fate<T> {
     /// The commit may be in the log.
     Sent,
     /// The decision is final. Its commit, if any, is in the log.
-    Decided(T, Option<Unsynced>),
+    Decided(T),
 }
 
 impl Appender {
@@ -74,41 +75,35 @@ impl Appender {
         self.is_behind.swap(false, Ordering::Relaxed)
     }
 
-    /// Commits transactions, and pending uses and revocations of keys. Returns an outcome for each transaction, and the
-    /// commit, which isn't synced yet. `has_more` returns true if other transactions are waiting.
-    pub fn commit(
-        &self,
-        mut transactions: Vec<Transaction>,
-        has_more: &dyn Fn() -> bool,
-    ) -> (Vec<Result<Applied>>, Option<Unsynced>) {
+    /// Commits transactions, and pending uses and revocations of keys. Returns an outcome for each transaction. The commit
+    /// isn't synced yet. `has_more` returns true if other transactions are waiting.
+    pub fn commit(&self, mut transactions: Vec<Transaction>, has_more: &dyn Fn() -> bool) -> Vec<Result<Applied>> {
         let view = &*self.view;
         let is_binding = transactions.iter().any(|transaction| !transaction.dry_run);
+        let mut is_written: Vec<bool> = Vec::new();
         let decided = self.append(is_binding, has_more, |work| {
             let decision = work.decide(view, transactions.iter().cloned()).map_err(|error| match error {
                 Error::ShuttingDown => error,
                 error => self.closed_by(error.to_string()),
             })?;
+            is_written = decision.outcomes.iter().map(Result::is_ok).collect();
             Ok(Decided { outcome: (decision.outcomes, decision.keys), staged: decision.staged })
         });
         match decided {
-            Ok(((outcomes, keys), unsynced)) => {
+            Ok((outcomes, keys)) => {
                 view.local.forget_keys(&keys);
-                (outcomes, unsynced)
+                outcomes
             }
             Err(Error::LimitExceeded { .. }) if transactions.len() > 1 => {
                 let rest = transactions.split_off(transactions.len() / 2);
-                let (mut outcomes, unsynced) = self.commit(transactions, has_more);
-                self.sync(unsynced);
-                let (others, unsynced) = self.commit(rest, has_more);
-                outcomes.extend(others);
-                (outcomes, unsynced)
+                let mut outcomes = self.commit(transactions, has_more);
+                outcomes.extend(self.commit(rest, has_more));
+                outcomes
             }
             Err(error) => {
-                let others = transactions.iter().skip(1).map(|_| Err(again(&error)));
-                let mut outcomes: Vec<_> = others.collect();
-                outcomes.push(Err(error));
-                outcomes.truncate(transactions.len());
-                (outcomes, None)
+                let are_written = is_written.into_iter().chain(iter::repeat(true));
+                let each = transactions.iter().zip(are_written);
+                each.map(|(transaction, is_written)| Err(again(&error, is_written && !transaction.dry_run))).collect()
             }
         }
     }
@@ -119,8 +114,8 @@ impl Appender {
         has_more: &dyn Fn() -> bool,
         decide: impl FnMut(&mut Work) -> Result<Decided<T>>,
     ) -> Result<T> {
-        let (outcome, unsynced) = self.append(false, has_more, decide)?;
-        self.sync(unsynced);
+        let outcome = self.append(false, has_more, decide)?;
+        self.sync();
         Ok(outcome)
     }
 
@@ -131,12 +126,12 @@ impl Appender {
         is_binding: bool,
         has_more: &dyn Fn() -> bool,
         decide: impl FnMut(&mut Work) -> Result<Decided<T>>,
-    ) -> Result<(T, Option<Unsynced>)> {
+    ) -> Result<T> {
         let mut fate = Fate::NotSent;
         let appended = catch_unwind(AssertUnwindSafe(|| self.append_to(is_binding, has_more, &mut fate, decide)));
         let appended = appended.unwrap_or_else(|_| Err(self.closed_by("a commit panicked".to_owned())));
         match (fate, appended) {
-            (Fate::Decided(outcome, unsynced), _) => Ok((outcome, unsynced)),
+            (Fate::Decided(outcome), _) => Ok(outcome),
             (Fate::NotSent, Err(error)) => Err(error),
             (Fate::NotSent, Ok(())) | (Fate::Sent, _) => Err(Error::OutcomeUnknown),
         }
@@ -163,7 +158,7 @@ impl Appender {
                 if is_binding && log.end().map_err(|Away| Error::LogUnavailable)? > number {
                     continue;
                 }
-                *fate = Fate::Decided(outcome, None);
+                *fate = Fate::Decided(outcome);
                 return Ok(());
             };
             check_size(&staged.sealed.pairs)?;
@@ -171,7 +166,7 @@ impl Appender {
             *fate = Fate::Sent;
             match log.append(&commit) {
                 Appended::Done => {
-                    *fate = Fate::Decided(outcome, Some(Unsynced::of(&staged)));
+                    *fate = Fate::Decided(outcome);
                     return self.work().show(&self.view, staged).map_err(|reason| self.closed_by(reason));
                 }
                 Appended::Taken => *fate = Fate::NotSent,
@@ -243,10 +238,9 @@ impl Appender {
         Ok(())
     }
 
-    /// Syncs a commit after it was appended to the log.
-    pub fn sync(&self, unsynced: Option<Unsynced>) {
-        let Some(unsynced) = unsynced else { return };
-        if let Err(reason) = self.work().sync(&self.view, Some(&unsynced)) {
+    /// Syncs the last commit, unless it couldn't be written to this store.
+    pub fn sync(&self) {
+        if let Err(reason) = self.work().sync_shown(&self.view) {
             self.view.close(reason);
         }
     }
@@ -286,12 +280,14 @@ fn check_size(pairs: &Pairs) -> Result<()> {
     Ok(())
 }
 
-/// Returns an error again, for another transaction of the same round.
-fn again(error: &Error) -> Error {
+/// Returns the error of a round for one of its transactions. `is_sent` is true if the commit contains it.
+fn again(error: &Error, is_sent: bool) -> Error {
     match error {
-        Error::OutcomeUnknown => Error::OutcomeUnknown,
+        Error::OutcomeUnknown if is_sent => Error::OutcomeUnknown,
+        Error::OutcomeUnknown => Error::LogUnavailable,
         Error::LogUnavailable => Error::LogUnavailable,
         Error::ShuttingDown => Error::ShuttingDown,
+        Error::LimitExceeded { what, maximum } => Error::LimitExceeded { what, maximum: *maximum },
         Error::DiskFull { path, free, needed } => Error::DiskFull { path: path.clone(), free: *free, needed: *needed },
         Error::WritesClosed { reason } => Error::WritesClosed { reason: reason.clone() },
         error => Error::WritesClosed { reason: error.to_string() },

@@ -72,6 +72,7 @@ impl Committer {
             time: time.clone(),
             next_grace,
             is_ending: false,
+            shown: None,
         }));
         let appender = view.options.log.clone().map(|log| Appender::new(log, view.clone(), work.clone()));
         let (queue, background, idle) = (Mutex::default(), Condvar::new(), Condvar::new());
@@ -308,8 +309,8 @@ impl Committer {
             self.work().is_ending = is_ending;
             match &self.appender {
                 Some(appender) => self.alone(|| {
-                    let (_, unsynced) = appender.commit(Vec::new(), &|| self.has_more());
-                    appender.sync(unsynced);
+                    appender.commit(Vec::new(), &|| self.has_more());
+                    appender.sync();
                 }),
                 None => drop(self.work().commit(view, Vec::new())),
             }
@@ -397,11 +398,11 @@ impl Committer {
         // sled panics where it finds its own invariants broken.
         let committed = catch_unwind(AssertUnwindSafe(|| match &self.appender {
             Some(appender) => appender.commit(writes, &|| self.has_more()),
-            None => (self.work().commit(&self.view, writes), None),
+            None => self.work().commit(&self.view, writes),
         }));
-        let (mut outcomes, mut unsynced) = committed.unwrap_or_else(|_| {
+        let mut outcomes = committed.unwrap_or_else(|_| {
             self.view.close("a commit panicked".into());
-            (Vec::new(), None)
+            Vec::new()
         });
         outcomes.resize_with(replies.len(), || self.view.check_open_to_writes().map(|()| Applied::default()));
         let wakers: Vec<_> = replies.iter().zip(outcomes).filter_map(|(reply, outcome)| reply.fill(outcome)).collect();
@@ -410,7 +411,7 @@ impl Committer {
         drop(queue);
         signals.iter().for_each(|signal| signal.condvar.notify_all());
         wakers.into_iter().for_each(std::task::Waker::wake);
-        self.appender.iter().for_each(|appender| appender.sync(unsynced.take()));
+        self.appender.iter().for_each(Appender::sync);
     }
 
     /// True if transactions wait.

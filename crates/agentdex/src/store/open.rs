@@ -169,6 +169,8 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
         records: AtomicU64::new(state.records),
         #[cfg(any(test, debug_assertions))]
         observers: Default::default(),
+        #[cfg(test)]
+        write_fault: Default::default(),
     };
     // From here on it is written.
     upgrade::clean(directory);

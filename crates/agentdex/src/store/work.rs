@@ -34,6 +34,9 @@ pub(super) struct Work {
     pub next_grace: Option<IVec>,
     /// True if this is the last chance to write pending keys.
     pub is_ending: bool,
+    /// Commit that readers see, and that isn't synced yet. It is synced before anything else is written, so that a
+    /// power failure leaves a single incomplete commit at most.
+    pub shown: Option<Unsynced>,
 }
 
 /// Decision on transactions.
@@ -55,14 +58,14 @@ pub(super) struct Decided<T> {
     pub staged: Option<Staged>,
 }
 
-/// An unsynced commit, already visible to readers.
+/// A commit that isn't synced yet.
 pub(super) struct Unsynced {
     state: State,
     revokes: bool,
 }
 
 impl Unsynced {
-    pub fn of(staged: &Staged) -> Unsynced {
+    fn of(staged: &Staged) -> Unsynced {
         Unsynced { state: staged.sealed.state, revokes: staged.revokes }
     }
 }
@@ -213,23 +216,27 @@ impl Work {
             return Ok(());
         }
         self.write(view, staged.as_mut(), &local)?;
-        self.sync(view, staged.as_ref().map(Unsynced::of).as_ref())?;
+        self.sync(view, staged.as_ref().map(Unsynced::of))?;
         if let Some(staged) = staged {
             self.publish(view, staged);
         }
         Ok(())
     }
 
-    /// Writes and publishes a commit without syncing it.
+    /// Writes and publishes a commit. It is synced by [`Work::sync_shown`], or with the next write.
     pub fn show(&mut self, view: &View, mut staged: Staged) -> std::result::Result<(), String> {
         self.write(view, Some(&mut staged), &Pairs::new())?;
+        self.shown = Some(Unsynced::of(&staged));
         self.publish(view, staged);
         Ok(())
     }
 
     /// Writes a commit and node-local pairs to the tree, as one batch. Readers see the former values until the commit is
     /// published.
-    fn write(&self, view: &View, staged: Option<&mut Staged>, local: &Pairs) -> std::result::Result<(), String> {
+    fn write(&mut self, view: &View, staged: Option<&mut Staged>, local: &Pairs) -> std::result::Result<(), String> {
+        self.sync_shown(view)?;
+        #[cfg(test)]
+        view.write_fault()?;
         let db = view.tree.db().map_err(|error| error.to_string())?;
         let mut replicated = &Pairs::new();
         if let Some(Staged { sealed, effects, .. }) = staged {
@@ -243,8 +250,16 @@ impl Work {
         db.apply_batch(batch_of(pairs.cloned())).map_err(|error| format!("applying a batch: {error}"))
     }
 
+    /// Syncs the last commit that readers see, unless it is synced already.
+    pub fn sync_shown(&mut self, view: &View) -> std::result::Result<(), String> {
+        match self.shown.take() {
+            Some(shown) => self.sync(view, Some(shown)),
+            None => Ok(()),
+        }
+    }
+
     /// Makes all previous writes durable, and records the commit in the witness.
-    pub fn sync(&mut self, view: &View, unsynced: Option<&Unsynced>) -> std::result::Result<(), String> {
+    fn sync(&mut self, view: &View, unsynced: Option<Unsynced>) -> std::result::Result<(), String> {
         if let Some(hook) = &view.options.before_flush {
             hook.call().map_err(|error| error.to_string())?;
         }
@@ -252,8 +267,8 @@ impl Work {
         db.flush().map_err(|error| error.to_string())?;
         self.files.sync().map_err(|error| error.to_string())?;
         let Some(Unsynced { state, revokes }) = unsynced else { return Ok(()) };
-        self.witness.note(view.slot(state));
-        if *revokes {
+        self.witness.note(view.slot(&state));
+        if revokes {
             self.witness.write().map_err(|error| witnessing(&self.witness, &error))?;
         }
         Ok(())

@@ -11,6 +11,7 @@ use std::{
 };
 
 use super::{
+    Appended, Away, Broken, Commit, CommitLog, SharedLog, Wake,
     history::{Answer, Call, Entry, History, Read, Wrong},
     memory::{Directories, Faults},
 };
@@ -19,7 +20,7 @@ use crate::{
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     store::{
         Author, Declares, Expiry, FlushHook, Logged, Operation, Options, Outcome, Store, Ticket, Write,
-        comparison::difference, install::tests::Transactions,
+        comparison::difference, install::tests::Transactions, overlay::Pairs, restore, view::Fault,
     },
 };
 
@@ -79,6 +80,13 @@ impl Cluster {
         let log = Directories::new(STORES, seed, faults);
         let open = |number| Store::open(&log.path(number), log.options(number, options.clone())).unwrap();
         Cluster { stores: (0..STORES).map(open).collect(), log }
+    }
+
+    /// Opens a store again.
+    fn reopen(&mut self, number: usize) {
+        self.stores[number].close();
+        let options = self.log.options(number, Options::default());
+        self.stores[number] = Store::open(&self.log.path(number), options).unwrap();
     }
 }
 
@@ -343,6 +351,158 @@ fn what_the_log_has_is_committed_whatever_happens_on_the_store() {
 }
 
 #[test]
+fn a_commit_that_cannot_be_written_is_not_witnessed_and_is_installed_after_a_restart() {
+    for fault in [Fault::Failure, Fault::Panic] {
+        let mut cluster = Cluster::new(1, Faults::default());
+        *cluster.stores[0].view.write_fault.lock().unwrap() = Some(fault);
+        write(&cluster.stores[0], Precondition::Absent).unwrap();
+        let closed = write(&cluster.stores[0], Precondition::Any);
+        assert!(matches!(closed, Err(Error::WritesClosed { .. })), "{fault:?}: {closed:?}");
+        cluster.reopen(0);
+        cluster.converge();
+        assert!(cluster.stores[0].find("urn:a").unwrap().is_some());
+        assert_eq!(cluster.difference(), None);
+        cluster.close();
+    }
+}
+
+#[test]
+fn a_store_closes_after_a_panic_of_its_log() {
+    for (at, is_sent) in [(WAIT, false), (APPEND, true), (AFTER_APPEND, true)] {
+        let directories = Directories::new(1, 1, Faults::default());
+        let mut options = directories.options(0, Options::default());
+        options.log = options.log.map(|SharedLog(log)| SharedLog(Arc::new(Panicking { log, at })));
+        let store = Store::open(&directories.path(0), options).unwrap();
+        let answer = write(&store, Precondition::Absent);
+        match is_sent {
+            true => assert!(matches!(answer, Err(Error::OutcomeUnknown)), "{at}: {answer:?}"),
+            false => assert!(matches!(answer, Err(Error::WritesClosed { .. })), "{at}: {answer:?}"),
+        }
+        let closed = write(&store, Precondition::Any);
+        assert!(matches!(closed, Err(Error::WritesClosed { .. })), "{at}: {closed:?}");
+        store.close();
+        let store = Store::open(&directories.path(0), directories.options(0, Options::default())).unwrap();
+        write(&store, Precondition::Any).unwrap();
+        assert_eq!(directories.memory.end(), store.handle.committer.number());
+        assert_eq!(log(&store).len(), 1, "{at}");
+        store.close();
+    }
+}
+
+#[test]
+fn a_store_that_is_closed_while_an_outcome_is_unknown_installs_its_commit_later() {
+    let mut cluster = Cluster::new(1, Faults { answer_lost: 1, ..Faults::default() });
+    let unknown = write(&cluster.stores[0], Precondition::Absent);
+    assert!(matches!(unknown, Err(Error::OutcomeUnknown)), "{unknown:?}");
+    cluster.reopen(0);
+    cluster.converge();
+    assert!(cluster.stores[0].find("urn:a").unwrap().is_some());
+    assert_eq!((cluster.log.memory.end(), cluster.difference()), (2, None));
+    cluster.close();
+}
+
+#[test]
+fn a_write_under_way_when_its_store_is_closed_is_answered_truly() {
+    for pause in [0, 20, 60] {
+        let mut cluster = Cluster::new(pause + 1, Faults { delay: 100_000, ..Faults::default() });
+        let store = cluster.stores[0].clone();
+        let answer = thread::scope(|scope| {
+            let answer = scope.spawn(|| write(&store, Precondition::Absent));
+            thread::sleep(Duration::from_millis(pause));
+            cluster.stores[0].close();
+            answer.join().unwrap()
+        });
+        cluster.reopen(0);
+        cluster.converge();
+        let is_there = cluster.stores[0].find("urn:a").unwrap().is_some();
+        match answer {
+            Ok(()) => assert!(is_there),
+            Err(Error::ShuttingDown) => assert!(!is_there),
+            Err(error) => panic!("{error}"),
+        }
+        assert_eq!(cluster.difference(), None);
+        cluster.close();
+    }
+}
+
+#[test]
+fn a_backup_contains_what_another_store_drops_while_it_is_read() {
+    let options = Options::default().retained_changes(5).retained_at_any_age(5);
+    let cluster = Cluster::with(1, Faults::default(), options);
+    for call in 0..30 {
+        let (id, operation) = ("urn:a".to_owned(), put("urn:a", call));
+        let write = Write { id, precondition: Precondition::Any, operation, actor: None };
+        cluster.stores[0].submit(vec![write]).wait().unwrap();
+    }
+    cluster.converge();
+    let (kept, end) = (log(&cluster.stores[1]).len(), cluster.log.memory.end());
+    let mut snapshot = cluster.stores[1].snapshot().unwrap();
+    let first = snapshot.next().unwrap();
+    cluster.stores[0].trim_log(Timestamp::now()).unwrap();
+    cluster.converge();
+    assert!(cluster.log.memory.end() > end && log(&cluster.stores[1]).len() == 5);
+    let directory = tempfile::tempdir().unwrap();
+    let pairs = [first].into_iter().chain(snapshot).map(|pair| pair.map(|(key, value)| (key.to_vec(), value.to_vec())));
+    restore(&directory.path().join("restored"), pairs).unwrap();
+    let restored = Store::open(&directory.path().join("restored"), Options::default()).unwrap();
+    assert_eq!(log(&restored).len(), kept);
+    assert_eq!(restored.check().unwrap().faults, []);
+    restored.close();
+    cluster.close();
+}
+
+/// A log that panics.
+struct Panicking {
+    log: Arc<dyn CommitLog>,
+    at: &'static str,
+}
+
+impl Panicking {
+    fn panic_at(&self, at: &str) {
+        assert!(at != self.at, "the log panics at {at}");
+    }
+}
+
+impl CommitLog for Panicking {
+    fn append(&self, commit: &Arc<Commit>) -> Appended {
+        self.panic_at(APPEND);
+        let appended = self.log.append(commit);
+        self.panic_at(AFTER_APPEND);
+        appended
+    }
+
+    fn wait_for_turn(&self, number: u64) -> bool {
+        self.panic_at(WAIT);
+        self.log.wait_for_turn(number)
+    }
+
+    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Pairs>, Broken> {
+        self.log.arrived(number, limit)
+    }
+
+    fn end(&self) -> Result<u64, Away> {
+        self.log.end()
+    }
+
+    fn is_asked(&self) -> bool {
+        self.log.is_asked()
+    }
+
+    fn subscribe(&self, wake: Wake) {
+        self.log.subscribe(wake);
+    }
+
+    fn close(&self) {
+        self.log.close();
+    }
+}
+
+/// Places where a log panics.
+const WAIT: &str = "the turn";
+const APPEND: &str = "an append";
+const AFTER_APPEND: &str = "the answer to an append";
+
+#[test]
 fn a_refusal_alone_needs_the_end_of_the_log_and_a_dry_run_does_not() {
     let cluster = Cluster::new(1, Faults { away: 1, ..Faults::default() });
     let store = &cluster.stores[0];
@@ -365,6 +525,28 @@ fn a_store_that_has_lost_its_log_accepts_no_more_writes() {
     let closed = write(store, Precondition::Absent);
     let Err(Error::WritesClosed { reason }) = &closed else { panic!("{closed:?}") };
     assert!(reason.ends_with("doesn't continue from commit 1, the last commit of this store"), "{reason}");
+    cluster.close();
+}
+
+#[test]
+fn only_what_may_be_in_the_log_has_an_unknown_outcome() {
+    let cluster = Cluster::new(1, Faults { answer_lost: 1, ..Faults::default() });
+    let store = &cluster.stores[0];
+    let of = |id: &str, precondition| {
+        let (id, operation) = (id.to_owned(), put(id, 1));
+        vec![Write { id, precondition, operation, actor: None }]
+    };
+    let tickets = [
+        store.submit(of("urn:a", Precondition::Absent)),
+        store.submit(of("urn:a", Precondition::Absent)),
+        store.foretell(Author::default(), of("urn:b", Precondition::Absent)),
+    ];
+    let [sent, refused, foretold] = tickets.map(Ticket::wait);
+    assert!(matches!(sent, Err(Error::OutcomeUnknown)), "{sent:?}");
+    assert!(matches!(refused, Err(Error::LogUnavailable)), "{refused:?}");
+    assert!(matches!(foretold, Err(Error::LogUnavailable)), "{foretold:?}");
+    cluster.converge();
+    assert_eq!(log(store).len(), 1);
     cluster.close();
 }
 
