@@ -33,7 +33,7 @@ pub struct Settings {
     /// Address of the web page and the REST API; port 0 selects a free port
     #[arg(long, help_heading = "Storage and addresses", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     pub listen: String,
-    /// URL at which clients reach the REST API, if it differs from the address
+    /// URL at which clients reach the REST API, if it differs from --listen
     #[arg(long, help_heading = "Storage and addresses", value_name = "URL")]
     pub public_url: Option<String>,
     /// Register a few example agents
@@ -61,7 +61,7 @@ pub struct Settings {
         hide_possible_values = true
     )]
     pub redact: Redact,
-    /// Time to live of agents, unless the request specifies it [default: unlimited]
+    /// Time to live of agents if the request doesn't specify it [default: unlimited]
     #[arg(long, help_heading = "Descriptions", value_name = "SECONDS")]
     pub default_ttl: Option<u64>,
     /// Minimum time to live; shorter times are raised to it
@@ -74,17 +74,18 @@ pub struct Settings {
     /// encoder (model.safetensors, config.json, and vocab.txt or tokenizer.json)
     #[arg(long, help_heading = "Search", value_name = "DIR|built-in|none", default_value = "built-in")]
     pub embedding_model: EmbeddingModel,
-    /// Weight of the score by meaning, compared to the score by words (BM25), from 0 to 1000 [default: 40, with a
-    /// directory 60]
+    /// Weight of the meaning score relative to the word score (BM25), from 0 to 1000 [default: 40, or 60 for a model in
+    /// a directory]
     #[arg(long, help_heading = "Search", value_name = "NUMBER", value_parser = number::<u32>(0..=1000))]
     pub semantic_scale: Option<u32>,
-    /// Answer SPARQL queries at /search/sparql. All descriptions are held in memory as statements, 4 to 20 KB for each agent
+    /// Answer SPARQL queries at /search/sparql. All descriptions are held in memory as RDF statements, 4 to 20 KB for
+    /// each agent
     #[arg(long, help_heading = "Search")]
     pub sparql: bool,
     /// Require an API key from clients; `agentdex keys create` creates keys
     #[arg(long, help_heading = "Access")]
     pub auth: bool,
-    /// With --auth, let everyone read
+    /// With --auth, allow reading without an API key
     #[arg(long, help_heading = "Access")]
     pub public_read: bool,
     /// Let admins stay signed in on the web page, like other users
@@ -97,10 +98,10 @@ pub struct Settings {
     /// and subscribe to events. The web page offers this, too
     #[arg(long, help_heading = "Access")]
     pub conversations: bool,
-    /// Allow addresses other than loopback without --auth or TLS
+    /// Allow listening on addresses other than loopback without --auth or TLS
     #[arg(long, help_heading = "Access")]
     pub insecure: bool,
-    /// Web origin whose pages may call the API, or * for all; can be repeated
+    /// Web origin whose pages may call the API, or * for all origins; can be repeated
     #[arg(long, help_heading = "Access", value_name = "ORIGIN")]
     pub cors_origin: Vec<String>,
     /// Host name under which clients reach the server, in addition to localhost and IP addresses; * allows all names; can
@@ -113,12 +114,12 @@ pub struct Settings {
     /// PEM file with the private key of the certificate
     #[arg(long, help_heading = "TLS", value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
-    /// With --auth, also accept client certificates issued by the authorities in this PEM file. The owner is the first DNS
-    /// name, URI, or common name in the certificate
+    /// With --auth, also accept client certificates issued by the authorities in this PEM file. The client's owner name
+    /// is the first DNS name, URI, or common name in the certificate
     #[arg(long, help_heading = "TLS", value_name = "FILE")]
     pub tls_client_ca: Option<PathBuf>,
-    /// Role of clients with a certificate; with NAME=, only if the certificate contains this name; can be repeated
-    /// [default: read]
+    /// Role of clients with a certificate; NAME=ROLE applies only if the certificate contains this name; can be
+    /// repeated [default: read]
     #[arg(long, help_heading = "TLS", value_name = "[NAME=]ROLE", value_parser = role_entry)]
     pub tls_client_role: Vec<String>,
     /// With --auth, also accept access tokens of this authorization server (OpenID Connect, OAuth 2.0)
@@ -130,14 +131,15 @@ pub struct Settings {
     /// URL of the issuer's keys (JWKS) [default: the URL in the issuer's metadata]
     #[arg(long, help_heading = "OpenID Connect", value_name = "URL")]
     pub oidc_jwks: Option<String>,
-    /// Claim with the owner, by name or JSON Pointer [default: sub]
+    /// Name of the claim that contains the owner, or a JSON Pointer to it [default: sub]
     #[arg(long, help_heading = "OpenID Connect", value_name = "CLAIM")]
     pub oidc_owner_claim: Option<String>,
-    /// Claim with the names of roles, such as /realm_access/roles [default: scope]
+    /// Name of the claim that contains role names, or a JSON Pointer to it, such as /realm_access/roles [default:
+    /// scope]
     #[arg(long, help_heading = "OpenID Connect", value_name = "CLAIM")]
     pub oidc_role_claim: Option<String>,
-    /// Role of clients with a token; with NAME=, only if the role claim contains this name; can be repeated [default:
-    /// read=read, register=register, admin=admin]
+    /// Role of clients with a token; NAME=ROLE applies only if the role claim contains this name; can be repeated
+    /// [default: read=read, register=register, admin=admin]
     #[arg(long, help_heading = "OpenID Connect", value_name = "[NAME=]ROLE", value_parser = role_entry)]
     pub oidc_role: Vec<String>,
     /// Client id for signing in on the web page. Register it at the issuer as a public client with the URL of the page
@@ -147,7 +149,7 @@ pub struct Settings {
     /// Scopes that the web page requests, separated by spaces [default: openid]
     #[arg(long, help_heading = "OpenID Connect", value_name = "SCOPE")]
     pub oidc_scope: Option<String>,
-    /// Address of MQTT; port 0 selects a free port [default: 127.0.0.1:1883, unless it is in use]
+    /// Address of the MQTT endpoint; port 0 selects a free port [default: 127.0.0.1:1883, unless it is in use]
     #[arg(long, help_heading = "MQTT", value_name = "ADDRESS:PORT")]
     pub mqtt_listen: Option<String>,
     /// Disable the MQTT endpoint
@@ -193,10 +195,10 @@ pub struct Settings {
     /// HTTP proxy for outgoing requests: http://HOST:PORT [default: none; proxy variables are ignored]
     #[arg(long, help_heading = "Outgoing requests", value_name = "URL")]
     pub fetch_proxy: Option<String>,
-    /// PEM file with further certificate authorities to trust
+    /// PEM file with additional certificate authorities to trust
     #[arg(long, help_heading = "Outgoing requests", value_name = "FILE")]
     pub fetch_ca: Option<PathBuf>,
-    /// Maximum duration of fetching a document
+    /// Maximum time for fetching a document
     #[arg(long, help_heading = "Outgoing requests", value_name = "SECONDS", default_value_t = 15, value_parser = number::<u64>(1..=600))]
     pub fetch_timeout: u64,
     /// Seconds between two polls of a tracked source

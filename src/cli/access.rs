@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     /// Who can see the agent besides its owner and admins
     #[arg(long, value_name = "public|namespace|private")]
     visibility: Option<Visibility>,
-    /// Namespace to put the agent in; "" takes it out
+    /// Namespace to move the agent to; "" removes it from its namespace
     #[arg(long, value_name = "NAME", value_parser = namespace)]
     namespace: Option<OptionalNamespace>,
     /// New owner (admins only)

@@ -18,7 +18,7 @@ const AT_ONCE: usize = 1000;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Print only entries after this number
+    /// Print only entries after the entry with this number
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = number::<u64>(0..=u64::MAX))]
     since: u64,
     /// Print each entry as a line of JSON, for export

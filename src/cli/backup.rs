@@ -31,7 +31,7 @@ use agentdex_client::RegistryClient;
 pub(super) struct Take {
     #[command(flatten)]
     pub(super) target: TargetFile,
-    /// Data directory of a stopped registry to back up, instead of a running server
+    /// Back up the data directory of a stopped registry instead of a running server
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
 }

@@ -25,10 +25,10 @@ use agentdex_consumer::{Affordance, Agent, Event, Reply, Settings, State};
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Action to call; without one, the actions of the agent are listed
+    /// Action to call; if omitted, the agent's actions are listed
     action: Option<String>,
-    /// Input as JSON, or - for standard input. A member with the name of a variable in the URL sets this variable, and
-    /// takes precedence over --variable
+    /// Input as JSON, or - for standard input. A member named like a variable in the URL sets this variable, and takes
+    /// precedence over --variable
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
     #[command(flatten)]

@@ -30,7 +30,7 @@ const HISTORY: &str = "chat_history";
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Continue the conversation in this file, as printed by /history
+    /// Continue a conversation that /history printed, from this file
     #[arg(long, value_name = "FILE")]
     restore: Option<std::path::PathBuf>,
     /// Action that takes the messages, if the agent has several

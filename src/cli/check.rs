@@ -16,7 +16,8 @@ const BEHIND: u8 = 4;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The check works on a copy, in the folder for temporary files (TMPDIR). The data directory isn't changed.\n\n\
+    after_help = "The check works on a copy in the folder for temporary files (TMPDIR), and doesn't change the data \
+    directory.\n\n\
     Exit status: 0 no damage, 1 the check failed, 3 damaged, 4 older than its last recorded state."
 )]
 pub(super) struct Arguments {

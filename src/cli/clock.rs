@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 pub(super) enum Action {
     /// Reset the log's time to the system clock, so that new changes get correct times.
     Accept {
-        /// Print both times as JSON
+        /// Print the log's time before and after the reset as JSON
         #[arg(long)]
         json: bool,
     },

@@ -34,19 +34,18 @@ use agentdex::convert::{
 use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Without --write, the configuration is printed. With --write, it is added to your configuration file of the \
-    client; the rest of the file stays unchanged, and a backup copy is kept next to it. If the file can't be parsed, is a \
-    symbolic link, or is changed by another program in the meantime, it isn't written, and the exit status is 1.\n\n\
-    Secrets are never written: the configuration refers to environment variables, which are listed on standard error."
-)]
+#[command(after_help = "Without --write, the configuration is printed. With --write, it is added to the client's \
+    configuration file; the rest of the file stays unchanged, and a backup copy is kept next to it. If the file can't \
+    be parsed, is a symbolic link, or is changed by another program in the meantime, it isn't written, and the exit \
+    status is 1.\n\n\
+    Secrets are never written: the configuration refers to environment variables, which are listed on standard error.")]
 pub(super) struct Arguments {
     /// Client to configure
     #[arg(value_parser = clients())]
     client: McpClient,
     /// Id of a registered MCP server, or its title if no other agent has it [default: the registry itself]
     id: Option<String>,
-    /// Write the configuration file of the client
+    /// Write the client's configuration file instead of printing the configuration
     #[arg(long)]
     write: bool,
     /// Replace a server of the same name in the file
@@ -55,13 +54,13 @@ pub(super) struct Arguments {
     /// Name of the server in the configuration
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
-    /// Value of a variable, argument, or header of the server, except secrets
+    /// Value of a variable, argument, or header of the server; secrets are not allowed
     #[arg(long = "variable", value_name = "NAME=VALUE", value_parser = variable)]
     variables: Vec<(String, String)>,
     /// File to write instead of your configuration file, such as .mcp.json in a project
     #[arg(long, requires = "write", value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Accept the command that starts the server, without asking
+    /// Accept the command that starts the server, without asking for confirmation
     #[arg(long, requires = "write")]
     yes: bool,
     /// Print a JSON object with the configuration and the effect

@@ -23,14 +23,14 @@ pub(super) struct Arguments {
 enum Action {
     /// Save the registry at --url, with its API key and certificates.
     #[command(
-        after_help = "The API key is read from --api-key or from the variable AGENTDEX_API_KEY, and stored in a file that \
-        only you can read. The first context becomes the current one."
+        after_help = "The API key is read from --api-key or from the variable AGENTDEX_API_KEY, and stored in a file \
+        that only you can read. The first context that you add becomes the current context."
     )]
     Add {
         /// Name of the context
         #[arg(value_parser = name)]
         name: String,
-        /// Use this context from now on
+        /// Select this context for later commands
         #[arg(long = "use")]
         is_used: bool,
         /// Replace a context of the same name
@@ -40,7 +40,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Use a context from now on.
+    /// Select the context that later commands use.
     Use {
         /// Name of the context
         name: String,

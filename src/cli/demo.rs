@@ -41,10 +41,10 @@ const BACKLOG: usize = 1000;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Port for the web page and the REST API; if it is in use, a free one is chosen
+    /// Port for the web page and the REST API; if it is in use, a free port is chosen
     #[arg(long, env = "AGENTDEX_DEMO_PORT", hide_env_values = true, value_name = "PORT", default_value_t = 8080, value_parser = number::<u16>(0..=65535))]
     port: u16,
-    /// Port for MQTT; if it is in use, a free one is chosen
+    /// Port for MQTT; if it is in use, a free port is chosen
     #[arg(long, env = "AGENTDEX_DEMO_MQTT_PORT", hide_env_values = true, value_name = "PORT", default_value_t = 1883, value_parser = number::<u16>(0..=65535))]
     mqtt_port: u16,
     // Refused with a sentence.

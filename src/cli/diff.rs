@@ -29,10 +29,10 @@ pub(super) struct Arguments {
     /// Id or title of an agent, AGENT@VERSION, or a file (- for standard input)
     #[arg(value_name = "A")]
     before: String,
-    /// Description to compare with A, in the same forms
+    /// Agent, version, or file to compare with A, named in the same way
     #[arg(value_name = "B")]
     after: String,
-    /// Print JSON with the result of the comparison, and the merge patch from A to B
+    /// Print the result of the comparison as JSON, with the merge patch from A to B
     #[arg(long)]
     json: bool,
 }

@@ -38,9 +38,9 @@ const MOST_PAGES: usize = 100;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The editor is the program in VISUAL, otherwise in EDITOR, otherwise vi. If the description is \
-        malformed or the registry rejects it, the editor opens again. If the agent was changed in the meantime, \
-        nothing is stored, and your text stays in a file."
+    after_help = "The editor is set by the variable VISUAL, or else by EDITOR; the default is vi. If the description \
+        is malformed or the registry rejects it, the editor opens again. If the agent was changed in the meantime, \
+        nothing is stored, and your text is kept in a file."
 )]
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it

@@ -24,7 +24,7 @@ use agentdex_consumer::{Affordance, Content, Event, Notification};
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Event or observable property to print; without one, the events of the agent are listed
+    /// Event or observable property to print; if omitted, the agent's events are listed
     name: Option<String>,
     /// Input of the subscription as JSON, or - for standard input
     #[arg(long, value_name = "JSON")]
@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     /// Stop after this number of events
     #[arg(long, value_name = "NUMBER", value_parser = number::<u64>(1..=u64::MAX))]
     count: Option<u64>,
-    /// Stop after this time; with --count, fail if fewer events have arrived
+    /// Stop after this time; with --count, fail if fewer events arrived
     #[arg(long = "for", value_name = "SECONDS", value_parser = number::<u64>(0..=u64::MAX))]
     duration: Option<u64>,
     /// Print each event as a line of JSON

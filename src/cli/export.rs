@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     /// Print the imported original, without later edits
     #[arg(long)]
     without_edits: bool,
-    /// Write to this file; a name that ends in .json selects JSON
+    /// Write to this file; if its name ends in .json, write JSON
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print JSON, even if the agent was imported from YAML
@@ -107,7 +107,7 @@ fn help_of_version() -> String {
     };
     let known: Vec<String> = Format::exports().filter_map(of_format).collect();
     format!(
-        "Version of the format ({}) [default: that of the imported original, otherwise the first]",
+        "Version of the format ({}) [default: the version of the imported original, otherwise the first version listed]",
         known.join(", ")
     )
 }

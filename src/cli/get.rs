@@ -15,14 +15,15 @@ use agentdex_client::{RegistryClient, Version};
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Version to print: an exact version, an npm-style range (selects the highest match), or latest. It is
+    /// Version to print: an exact version, an npm-style range (selects the highest match), or latest. The version is
     /// printed as it was registered, without later edits
     #[arg(long, value_name = "RANGE")]
     version: Option<String>,
     /// List all versions; the served one comes first
     #[arg(long, conflicts_with = "version")]
     versions: bool,
-    /// Print the description unchanged on one line; with --versions, a line of JSON for each version
+    /// Print the description as the registry returns it, without indentation; with --versions, print a line of JSON for
+    /// each version
     #[arg(long)]
     json: bool,
 }

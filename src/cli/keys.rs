@@ -23,7 +23,7 @@ use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Data directory of a stopped registry, instead of a running server; used to create the first key
+    /// Use the data directory of a stopped registry instead of a running server, for example to create the first key
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
     #[command(subcommand)]
@@ -34,16 +34,16 @@ pub(super) struct Arguments {
 pub(super) enum Action {
     /// Create a key and print it. It can't be shown again.
     Create {
-        /// What the key allows
+        /// Permissions of the key
         #[arg(long, value_name = "read|register|admin")]
         role: Role,
         /// Team, service, or person that the key is for
         #[arg(long, value_name = "NAME")]
         owner: Owner,
-        /// How long the key is valid, such as 90d, 12h, 30min, or 60s [default: until it is revoked]
+        /// Validity period of the key, such as 90d, 12h, 30min, or 60s [default: until it is revoked]
         #[arg(long, value_name = "DURATION", value_parser = seconds)]
         expires: Option<u64>,
-        /// Print the key and what it allows as JSON
+        /// Print the key and its permissions as JSON
         #[arg(long)]
         json: bool,
     },

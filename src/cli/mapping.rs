@@ -55,27 +55,25 @@ static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
 /// Returns the help of a flag, with the formats that have it.
 fn help(flag: &Flag) -> String {
     let purpose = match flag.name {
-        "id" => return "Id of the agent, instead of the one in the document or derived from it".to_owned(),
+        "id" => return "Id of the agent; overrides the id that is in the document or derived from it".to_owned(),
         "base" => {
-            return "agent-spec: address of the agent, in which {id} and {name} are replaced. Other formats: URL of the \
-                    document, against which relative URLs are resolved"
+            return "agent-spec: address of the agent; {id} and {name} stand for its id and name. Other formats: URL of \
+                    the document, used to resolve relative URLs"
                 .to_owned();
         }
-        "protocol" => "Protocol for calling the agent: its inputs as JSON over HTTP, or A2A",
+        "protocol" => "How to call the agent: http sends its inputs as JSON, a2a sends A2A messages",
         "security" => {
-            "Security scheme to use if the document doesn't name one; apikey is a key in the header X-API-Key"
+            "Security scheme to use if the document doesn't name one; apikey means a key in the header X-API-Key"
         }
-        "profile" => "Rules for validation: those of the specification, or those of its Python SDK",
-        "publisher" => {
-            "Publisher in the ids urn:agentspec:PUBLISHER:ID, for components without a UUID; local by default"
-        }
+        "profile" => "Validation rules: spec follows the specification, sdk its Python SDK",
+        "publisher" => "Publisher in the id of components without a UUID, urn:agentspec:PUBLISHER:ID; local by default",
         "nested" => "Register nested agents as separate agents, too",
         "tools" => "Register callable tools as separate agents, too",
         "publish_prompts" => "Store prompts, instructions, and resources, and make them searchable",
         _ => flag.of_formats.first().map_or("", |(_, parameter)| parameter.help),
     };
     let formats: Vec<&str> = flag.of_formats.iter().map(|(format, _)| format.name()).collect();
-    format!("{purpose} ({})", formats.join(", "))
+    format!("{purpose} ({} only)", formats.join(" and "))
 }
 
 fn argument(flag: &'static Flag) -> Arg {
@@ -100,7 +98,7 @@ fn add_flags(mut command: Command, is_wanted: fn(&Parameter) -> bool) -> Command
     }
     let with_components = Format::imports().filter(|(_, import)| import.takes_components).map(|(format, _)| format);
     let help = format!(
-        "File with components that the documents refer to; can be repeated ({})",
+        "File with components that the documents refer to; can be repeated ({} only)",
         Format::names(with_components)
     );
     let components = Arg::new(COMPONENTS).long(COMPONENTS).value_name("FILE").action(ArgAction::Append);

@@ -38,18 +38,18 @@ const CANCELLED: &str = "notifications/cancelled";
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Configure the client to start `agentdex mcp`, with AGENTDEX_URL and AGENTDEX_API_KEY in its environment. Messages are \
-    read from standard input and written to standard output, one per line, until the input ends. Clients that take a URL need no \
-    command: a registry serves MCP at /mcp."
+    after_help = "Configure your MCP client to start `agentdex mcp` with the environment variables AGENTDEX_URL and \
+    AGENTDEX_API_KEY. Messages are read from standard input and written to standard output, one per line, until the \
+    input ends. Clients that connect to a URL don't need this command, since every registry serves MCP at /mcp."
 )]
 pub(super) struct Arguments {
-    /// Data directory of a stopped registry to serve, instead of a running server
+    /// Serve the data directory of a stopped registry instead of a running server
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
-    /// Offer no tools that register or remove agents
+    /// Omit the tools that register or remove agents
     #[arg(long, requires = "data")]
     pub(super) read_only: bool,
-    /// Print an error at startup as JSON
+    /// Print startup errors as JSON
     #[arg(long)]
     json: bool,
 }

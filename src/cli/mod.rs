@@ -94,7 +94,7 @@ struct Cli {
 enum Command {
     /// Run a registry server: REST, search, events, MQTT.
     Serve(serve::Arguments),
-    /// Run a registry with agents that answer, to try things out.
+    /// Run a demo registry with agents that you can talk to.
     Demo(demo::Arguments),
     /// Check descriptions without registering them.
     Validate(validate::Arguments),
@@ -110,7 +110,7 @@ enum Command {
     Salvage(salvage::Arguments),
     /// Maintain the topics on an external MQTT broker.
     Mqtt(mqtt::Arguments),
-    /// Save registries under names, and choose one.
+    /// Save registries by name, and select the registry to use.
     Context(context::Arguments),
     /// Print the OpenAPI document of the REST API.
     Openapi(openapi::Arguments),
@@ -180,16 +180,16 @@ enum RegistryCommand {
     Audit(audit::Arguments),
     /// Create, list, and revoke API keys.
     Keys(keys::Arguments),
-    /// Reset the log's time after the system clock was ahead.
+    /// Reset the log's time after the system clock ran ahead.
     Clock(clock::Arguments),
     /// Print changes as they happen.
     #[command(visible_alias = "subscribe")]
     Watch(watch::Arguments),
     /// Back up a registry to a file.
     Backup(backup::Take),
-    /// Move agents to another registry as lines of JSON.
+    /// Export agents to a file, or import them, as lines of JSON.
     Records(records::Arguments),
-    /// Serve a registry to an MCP client that starts this command.
+    /// Run an MCP server for a registry, on standard input and output.
     Mcp(mcp::Arguments),
     /// Connect an MCP client, such as Claude Code, to a registry or to a registered MCP server.
     Connect(connect::Arguments),

@@ -40,8 +40,8 @@ pub(super) struct Arguments {
 enum Command {
     /// Republish all agents to a broker that lost its retained messages.
     #[command(
-        after_help = "If a server is using the data directory, that server republishes the agents. The messages of \
-            removed agents are cleared."
+        after_help = "If a server is using the data directory, that server republishes the agents. The retained \
+            messages of removed agents are cleared."
     )]
     Resync(Resync),
 }

@@ -35,11 +35,11 @@ enum Action {
     },
     /// Save a query.
     Create(Box<Create>),
-    /// Print the agents that start or stop matching a saved query, and their changes.
+    /// Print agents when they start or stop matching a saved query, or change while they match.
     Watch {
         #[command(flatten)]
         name: Name,
-        /// Start after this event instead of now
+        /// Start after the event with this id instead of now
         #[arg(long, value_name = "EVENT-ID")]
         since: Option<String>,
         /// Print each event as a line of JSON
@@ -61,7 +61,7 @@ enum Action {
 struct Name {
     /// Name of the query
     name: String,
-    /// Owner of the query, if several owners have a query of this name [default: you]
+    /// Owner of the query [default: you]
     #[arg(long, value_name = "NAME")]
     owner: Option<Owner>,
 }
@@ -91,10 +91,11 @@ struct Create {
     /// Match by words only
     #[arg(long)]
     lexical: bool,
-    /// Minimum similarity (cosine) for a match by meaning, from 0 to 1 [default: computed from the current results]
+    /// Minimum cosine similarity for a match by meaning, from 0 to 1 [default: computed from the current results]
     #[arg(long, value_name = "COSINE", value_parser = threshold)]
     threshold: Option<f32>,
-    /// Who can see the query besides its owner and admins [default: private with --auth, else public]
+    /// Who can see the query besides its owner and admins [default: private if the server requires API keys, otherwise
+    /// public]
     #[arg(long, value_name = "public|namespace|private")]
     visibility: Option<Visibility>,
     /// Namespace to share the query with

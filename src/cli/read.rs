@@ -21,7 +21,7 @@ use agentdex_consumer::{Affordance, Message};
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Property to print; without one, the properties of the agent are listed
+    /// Property to print; if omitted, the agent's properties are listed
     property: Option<String>,
     #[command(flatten)]
     variables: UriVariables,

@@ -50,7 +50,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Register all agents of an exported file.
+    /// Register all agents from an exported file.
     #[command(after_help = "Unchanged agents are skipped, so an interrupted import can be repeated.")]
     Import {
         /// File to read, or - for standard input
@@ -58,7 +58,7 @@ enum Action {
         /// Check the file without writing anything
         #[arg(long)]
         dry_run: bool,
-        /// Print a line of JSON for each failed line of the file, and the totals as JSON
+        /// Print a line of JSON for each line that fails to import, and then the totals as JSON
         #[arg(long)]
         json: bool,
     },

@@ -46,27 +46,28 @@ pub(super) struct Arguments {
     /// JSON, YAML (.yaml, .yml), JSON5, or NDJSON (.ndjson, .jsonl) files, folders of them, or - for standard input
     #[arg(required_unless_present = "urls_of_agents", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// URL of an agent, of an MCP server, or of a description; can be repeated. The registry fetches it and keeps
-    /// polling it (a Thing Description is fetched once). Without --format, the well-known locations of A2A, MCP, LMOS,
-    /// and WoT are tried, too
+    /// URL of an agent, an MCP server, or a description; can be repeated. The registry fetches the description, and
+    /// polls it for changes unless it is a Thing Description. Without --format, the registry also tries the well-known
+    /// locations of A2A, MCP, LMOS, and WoT
     #[arg(long = "url-of-agent", value_name = "URL")]
     urls_of_agents: Vec<String>,
     #[arg(long, help = help_of_format("Format of all documents"))]
     format: Option<Format>,
-    /// Remove the agents unless they are renewed within this time. With --url-of-agent, the minimum is 60, and the
-    /// registry renews the agents itself, even while their source is unavailable
+    /// Remove the agents unless they are renewed within this time. With --url-of-agent, the minimum is 60 seconds, and
+    /// the registry renews the agents itself, even while their source is unavailable
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     ttl: Option<u64>,
-    /// Keep running, and renew the agents at half their time to live
+    /// Keep running, and renew the agents whenever half of their time to live has passed
     #[arg(long)]
     keep_alive: bool,
-    /// Give a new id to documents without an id. Otherwise, the id is derived from the host name and the path, so
-    /// that the same file updates the same agent. Documents from standard input always get a new id
+    /// Generate new ids for documents without an id. By default, such an id is derived from the host name and the path
+    /// of the file, so that registering the file again updates the same agent. On standard input, documents without an
+    /// id always get new ids
     #[arg(long)]
     new_id: bool,
     /// Replace an agent even if the new description looks unrelated (other title, description, capabilities, and
-    /// addresses), or lacks actions, forms, or security. A Thing Description also replaces the imported original,
-    /// other versions, edits, and tracking of the agent
+    /// addresses), or lacks actions, forms, or security. A Thing Description then also replaces the agent's imported
+    /// original, other versions, edits, and tracking
     #[arg(long)]
     replace: bool,
     /// Print a line of JSON for each file or URL
@@ -75,7 +76,7 @@ pub(super) struct Arguments {
     /// Print only errors and warnings
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
-    /// Print a line for each agent. By default, if there are more than 20, a terminal shows only totals
+    /// Print a line for each agent. By default, a terminal shows only totals if there are more than 20 documents
     #[arg(long, short, conflicts_with_all = ["json", "quiet"])]
     verbose: bool,
     #[command(flatten)]

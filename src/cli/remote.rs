@@ -34,18 +34,18 @@ pub(super) struct Remote {
     /// URL of the registry, or HOST:PORT [env: AGENTDEX_URL] [default: http://127.0.0.1:8080]
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
-    /// API key, or access token of the registry's issuer. Prefer the variable, since other users of this machine can
-    /// see flags [env: AGENTDEX_API_KEY]
+    /// API key, or access token from the registry's token issuer. Prefer the environment variable: other users of this
+    /// machine can see command-line flags [env: AGENTDEX_API_KEY]
     #[arg(long, global = true, value_name = "KEY")]
     api_key: Option<String>,
-    /// PEM file with further certificate authorities to trust for https:// URLs [env: AGENTDEX_CA]
+    /// PEM file with additional certificate authorities to trust for https:// URLs [env: AGENTDEX_CA]
     #[arg(long, global = true, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// PEM file with a client certificate and its key, to use instead of an API key [env: AGENTDEX_CLIENT_CERT]
+    /// PEM file with a client certificate and its private key, used instead of an API key [env: AGENTDEX_CLIENT_CERT]
     #[arg(long, global = true, value_name = "FILE")]
     client_cert: Option<PathBuf>,
-    /// Saved registry to use, by its name in `agentdex context list` [env: AGENTDEX_CONTEXT] [default: the context set
-    /// by `agentdex context use`]
+    /// Name of the saved registry to use; `agentdex context list` shows the names [env: AGENTDEX_CONTEXT] [default: the
+    /// context set by `agentdex context use`]
     #[arg(long, global = true, value_name = "NAME")]
     context: Option<String>,
 }

@@ -14,7 +14,7 @@ use agentdex_client::{Effect, RegistryClient};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Ids of the agents, or titles if no other agent has them
+    /// Ids of the agents, or titles that no other agent has
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Remove only this version; removing the last version removes the agent

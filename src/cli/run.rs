@@ -40,17 +40,17 @@ const STANDARD_INPUT: &str = "-";
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 done, 1 failed, 2 input is needed and there is no terminal (resume with --state and \
+    after_help = "Exit status: 0 done, 1 failed, 2 input needed but no terminal to ask on (resume with --state and \
     --answer), 130 interrupted."
 )]
 pub(super) struct Arguments {
     /// File with a chain or an Agent Spec Flow (YAML or JSON, - for standard input), or id of a registered Flow
     #[arg(value_name = "FILE|ID")]
     what: String,
-    /// Input as JSON or plain text. @FILE reads it from this file, and - from standard input
+    /// Input as JSON or plain text; @FILE reads it from a file, and - from standard input
     #[arg(long, value_name = "JSON|@FILE")]
     input: Option<String>,
-    /// Save the run to this file after each step, and resume the run that the file contains
+    /// Save the run to this file after each step; if the file already contains a run, resume it
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Answer to the first open question of the saved run
@@ -59,7 +59,7 @@ pub(super) struct Arguments {
     /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
-    /// Ask the guardian of the registry at this URL before each step, and about each answer; denied steps are not sent,
+    /// Have each step and each answer checked by the guardian of the registry at this URL; denied steps are not sent,
     /// and denied answers are withheld
     #[arg(long, value_name = "URL")]
     guardian: Option<String>,

@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 enum Command {
     /// Print instructions to append to a system prompt.
     Prompt {
-        /// Agent whose action declares the members of `data`; the instructions list them
+        /// Id of an agent; the instructions then list the members of `data` that its action declares
         id: Option<String>,
         #[command(flatten)]
         action: Action,
@@ -39,10 +39,10 @@ enum Command {
     Check {
         /// File with the answer of the agent, or - for standard input
         file: PathBuf,
-        /// Agent that answered; the data of the answer is checked against the declaration of the action
+        /// Id of the agent that answered; the data of the answer is checked against the output declared by its action
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
-        /// Print the response, its position, and all faults as JSON
+        /// Print the SACP response, its position in the answer, and all faults as JSON
         #[arg(long)]
         json: bool,
         #[command(flatten)]
@@ -52,7 +52,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Action {
-    /// Action, if several actions of the agent answer in SACP
+    /// Action to use; required if several actions of the agent answer in SACP
     #[arg(long, value_name = "NAME")]
     action: Option<String>,
 }

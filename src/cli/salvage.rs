@@ -33,7 +33,7 @@ pub(super) struct Arguments {
     /// Data directory to create; it must be empty or not exist
     #[arg(long, value_name = "DIR", required_unless_present = "accept_rollback")]
     to: Option<PathBuf>,
-    /// Accept the directory as it is, because its files were deliberately replaced by older ones
+    /// Accept a directory whose files were deliberately replaced by older files
     #[arg(long, conflicts_with = "to")]
     accept_rollback: bool,
     /// Print a summary of the recovered data as JSON

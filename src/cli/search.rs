@@ -29,8 +29,8 @@ const SORT_KEYS: [&str; 5] = ["relevance", "id", "title", "created", "modified"]
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Words, "phrases", +required, -excluded, field:value, prefix*. Fields are title, description, id, language, and
-    /// those of --facets
+    /// Words, "phrases", +required, -excluded, field:value, prefix*. The fields are title, description, id, language,
+    /// and the fields of --facets
     #[arg(value_name = "WORD", value_parser = word)]
     words: Vec<String>,
     /// Rank by meaning only
@@ -53,7 +53,7 @@ pub(super) struct Arguments {
     /// signature
     #[arg(long, value_delimiter = ',', value_name = "FIELD")]
     facets: Vec<String>,
-    /// Count only values of --facets that contain this text
+    /// With --facets: count only values that contain this text
     #[arg(long, value_name = "TEXT", requires = "facets")]
     facet_query: Option<String>,
     /// Sort agents by id, title, created, or modified instead of by relevance
@@ -75,7 +75,7 @@ pub(super) struct Arguments {
     explain: bool,
     #[command(flatten)]
     by_data: ByData,
-    /// Don't wait until recent changes are indexed
+    /// Search at once, without waiting until recent changes are indexed
     #[arg(long)]
     no_wait: bool,
     /// Print the answer as JSON
@@ -87,7 +87,7 @@ pub(super) struct Arguments {
 /// `--all` and `--not`.
 #[derive(Debug, Args)]
 pub(super) struct Filters {
-    /// Only agents with this capability (id or name), or a range of its versions, such as billing@^1.2
+    /// Only agents with this capability (id or name), optionally in a range of versions, such as billing@^1.2
     #[arg(long, value_name = "CAPABILITY")]
     capability: Vec<String>,
     /// Only agents of this @type
@@ -108,16 +108,16 @@ pub(super) struct Filters {
     /// Only agents that were registered in this format
     #[arg(long, value_name = "FORMAT")]
     format: Vec<String>,
-    /// Only agents that support this tenant, or all tenants
+    /// Only agents that support this tenant or all tenants
     #[arg(long, value_name = "TENANT")]
     tenant: Vec<String>,
     /// Only agents that support this channel
     #[arg(long, value_name = "CHANNEL")]
     channel: Vec<String>,
-    /// Only agents with an action that answers in this protocol: sacp
+    /// Only agents with an action that answers in this protocol (sacp is the only choice)
     #[arg(long, value_name = "PROTOCOL")]
     speaks: Vec<String>,
-    /// Only agents with this status: stale or current (of their source), deprecated or deleted (in their MCP registry)
+    /// Only agents with this status: stale or current for their source, deprecated or deleted in their MCP registry
     #[arg(long, value_name = "stale|deprecated|deleted|current")]
     status: Vec<String>,
     /// Only agents whose card has this signature status: valid, invalid, untrusted, or unsigned
@@ -126,8 +126,8 @@ pub(super) struct Filters {
     /// Only agents with this version, or a version in this npm-style range, such as '>=1.2 <3'
     #[arg(long, value_name = "VERSION")]
     version: Vec<String>,
-    /// Only agents with this value, such as tag=beta. If it is repeated, all values must match; if an option above is
-    /// repeated, a single match is enough
+    /// Only agents with this value, such as tag=beta. If --all is repeated, all values must match; if a filter above is
+    /// repeated, one matching value is enough
     #[arg(long, value_name = "FIELD=VALUE", value_parser = of_field(Condition::AllOf))]
     all: Vec<OfField>,
     /// Only agents without this value, such as tag=beta
@@ -138,7 +138,7 @@ pub(super) struct Filters {
 /// Bounds on the times of registration and last change.
 #[derive(Debug, Args)]
 pub(super) struct TimeBounds {
-    /// Only agents created at or after this time (a date, or RFC 3339)
+    /// Only agents created at or after this time (a date or an RFC 3339 timestamp)
     #[arg(long, value_name = "MOMENT")]
     created_from: Option<String>,
     /// Only agents created before this time

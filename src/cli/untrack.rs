@@ -13,7 +13,7 @@ use agentdex_client::RegistryClient;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Ids of the agents, or titles if no other agent has them
+    /// Ids of the agents, or titles that no other agent has
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Print a line of JSON for each agent

@@ -33,13 +33,13 @@ pub(super) struct Arguments {
     files: Vec<PathBuf>,
     #[arg(long, help = help_of_format("Format of all files"))]
     format: Option<Format>,
-    /// Treat problems in Thing Descriptions as errors, even if a lenient registry would fix them
+    /// Report problems in Thing Descriptions as errors, even if a lenient registry would fix them
     #[arg(long)]
     strict: bool,
     /// Print a line of JSON for each file
     #[arg(long)]
     json: bool,
-    /// Only check Thing Descriptions against their JSON Schemas, without fixing anything
+    /// Check Thing Descriptions only against their JSON Schemas, without fixing anything
     #[arg(long)]
     schema_only: bool,
     #[command(flatten)]

@@ -33,10 +33,10 @@ pub(super) struct Arguments {
     /// Only this kind of change: created, updated, or removed; with a query, also matched or unmatched
     #[arg(long = "type", value_name = "KIND", value_parser = kind)]
     type_: Option<MatchKind>,
-    /// Only agents that have, or had, this capability (its id, or its name if it has no id)
+    /// Only agents that have or had this capability (its id, or its name if it has no id)
     #[arg(long, value_name = "CAPABILITY")]
     capability: Option<String>,
-    /// Start after this event instead of now
+    /// Start after the event with this id instead of now
     #[arg(long, value_name = "EVENT-ID")]
     since: Option<String>,
     /// Print each event as a line of JSON

@@ -22,10 +22,10 @@ use agentdex_consumer::Affordance;
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// Property to set; without one, the properties of the agent are listed
+    /// Property to set; if omitted, the agent's properties are listed
     #[arg(requires = "value")]
     property: Option<String>,
-    /// Value as JSON, or plain text, or - for standard input
+    /// Value as JSON or plain text, or - for standard input
     #[arg(allow_hyphen_values = true)]
     value: Option<String>,
     #[command(flatten)]

@@ -7,9 +7,9 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     (
         "serve",
         &[
-            ("Serve this machine, with a few example agents", "agentdex serve --examples"),
+            ("Run a registry for this machine, with a few example agents", "agentdex serve --examples"),
             (
-                "Serve other machines, with API keys and TLS",
+                "Run a registry for other machines, with API keys and TLS",
                 "agentdex serve --listen 0.0.0.0:8443 --auth --tls-cert cert.pem --tls-key key.pem",
             ),
             ("Read settings from a file", "agentdex serve --config /etc/agentdex.toml"),

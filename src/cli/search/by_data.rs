@@ -23,20 +23,19 @@ use agentdex_client::{
 /// Options of a search by data.
 #[derive(Debug, Args)]
 pub(super) struct ByData {
-    /// Find capabilities that accept this input: names such as 'place, days: integer', a JSON Schema, or a file with
-    /// one
+    /// Find capabilities that accept this input: names such as 'place, days: integer', a JSON Schema, or a schema file
     #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "TimeBounds", "facets", "jsonpath"])]
     have: Option<String>,
-    /// Find capabilities that return this output: names such as 'summary', a JSON Schema, or a file with one
+    /// Find capabilities that return this output: names such as 'summary', a JSON Schema, or a schema file
     #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "TimeBounds", "facets", "jsonpath"])]
     want: Option<String>,
-    /// With --have or --want: also list agents for which a single value is missing
+    /// With --have or --want: also list agents that match except for one value
     #[arg(long)]
     near_misses: bool,
     /// Find chains of capabilities from --have to --want
     #[arg(long, requires = "have", requires = "want", conflicts_with = "near_misses")]
     compose: bool,
-    /// Maximum number of steps of a chain, from 1 to 4
+    /// Maximum number of steps in a chain, from 1 to 4
     #[arg(long, default_value_t = 3, value_name = "COUNT", requires = "compose", value_parser = number::<usize>(1..=MAX_STEPS as u64))]
     max_steps: usize,
 }
@@ -137,7 +136,7 @@ fn of_names(option: &str, names: &str) -> anyhow::Result<Value> {
 
 fn print_hits(out: &mut impl Write, answer: &CompatibleResult, offset: usize, near_misses: bool) -> anyhow::Result<()> {
     if answer.hits.is_empty() {
-        let hint = if near_misses { "" } else { " `--near-misses` shows those for which a single value is missing." };
+        let hint = if near_misses { "" } else { " `--near-misses` shows agents that match except for one value." };
         writeln!(out, "No agent fits.{hint}")?;
         return Ok(());
     }
