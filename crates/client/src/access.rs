@@ -41,7 +41,7 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, "namespaces", &[])).await?).await?, "a list of namespaces")
     }
 
-    /// Claims a namespace, or replaces the members of a namespace of the caller. The owner is always a member.
+    /// Claims a namespace, or replaces the members of a namespace that the caller owns. The owner is always a member.
     ///
     /// # Errors
     /// Same as [`RegistryClient::access`].

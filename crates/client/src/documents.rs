@@ -57,8 +57,8 @@ impl RegistryClient {
         self.pieces(self.request(Method::GET, "records", &parameters)).await
     }
 
-    /// Writes complete records of Things, lines from [`RegistryClient::records`] of another registry. Requires the
-    /// role `admin`.
+    /// Writes complete records of Things: lines that another registry returned from [`RegistryClient::records`].
+    /// Requires the role `admin`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`],
@@ -165,7 +165,7 @@ impl RegistryClient {
         Events::at(self.clone(), path, &parameters, None)
     }
 
-    /// Returns instructions to a model for answering in SACP, in the form that the action declares.
+    /// Returns instructions that tell a model to answer in SACP, in the form that the action declares.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].

@@ -38,7 +38,7 @@ pub enum Error {
     /// The registry refused the request, with a problem document.
     #[error("{0}")]
     Refused(Box<Problem>),
-    /// The response is not that of a registry.
+    /// The response doesn't have the expected form.
     #[error("the response is not {expected}: {reason}; check that the URL is that of an agentdex registry")]
     UnexpectedAnswer {
         /// Expected response.

@@ -41,7 +41,7 @@ impl RegistryClient {
         read(&text, "the outcome of an import")
     }
 
-    /// Makes the registry fetch a document, register its Things, and track its source. The URL is that of the document
+    /// Makes the registry fetch a document, register its Things, and track its source. `url` is the URL of the document
     /// or of its agent. `parameters` are those of `POST /import/{format}`.
     ///
     /// ```no_run

@@ -7,7 +7,8 @@ use super::{PATH_SEGMENT, RegistryClient, Result, read, text};
 use crate::api::access::{ApiKey, CreatedKey, NewKey};
 
 impl RegistryClient {
-    /// Creates an API key, and returns it with the text that its holder sends. The registry can't show that text again.
+    /// Creates an API key. Returns its metadata, and the secret text that clients send. The registry can't show the
+    /// text again.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {

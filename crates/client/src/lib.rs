@@ -298,7 +298,7 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, &thing_path(id), &[("version", range)])).await?).await
     }
 
-    /// Removes a Thing, and with it the parts that only its document declares. Returns a warning with their ids.
+    /// Removes a Thing, and the parts that only its document declares. A returned warning lists the ids of these parts.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -401,7 +401,7 @@ impl RegistryClient {
         self.pieces(self.request(Method::GET, "things", parameters)).await
     }
 
-    /// Returns a backup of the registry in pieces, the content of a file for `agentdex restore`.
+    /// Returns a backup of the registry in pieces. Together, the pieces are a file for `agentdex restore`.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].

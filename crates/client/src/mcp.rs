@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Error, RegistryClient, Result, error::read_problem, sse::Parser};
 
-/// Stream of messages of the protocol, each the text of a JSON object.
+/// Stream of MCP messages, each the text of a JSON object.
 pub type McpMessages = Pin<Box<dyn Stream<Item = Result<String>> + Send>>;
 
 /// Media types of answers.
@@ -20,9 +20,9 @@ const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
 
 impl RegistryClient {
-    /// Sends a message of the Model Context Protocol, an object of JSON-RPC 2.0, to the MCP server of the registry. Returns a
-    /// stream of response messages: a single message in most cases, an open-ended stream for a subscription, an empty stream
-    /// for a notification. Errors of the protocol are response messages too. Dropping the stream cancels the request.
+    /// Sends an MCP message, which is a JSON-RPC 2.0 object, to the registry's MCP server. Returns a stream of response
+    /// messages: a single message in most cases, an open-ended stream for a subscription, and an empty stream for a
+    /// notification. JSON-RPC errors are response messages, too. Dropping the stream cancels the request.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {

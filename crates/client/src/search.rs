@@ -136,8 +136,8 @@ impl RegistryClient {
         read(&text(self.send(self.saving(&name.into(), query, access)).await?).await?, "a saved query")
     }
 
-    /// Like [`RegistryClient::save_query_with`], but never replaces a query: it is refused (412) if the caller has a
-    /// query of that name, even if both are saved at the same time.
+    /// Like [`RegistryClient::save_query_with`], but never replaces a query: the request is refused (412) if the caller
+    /// already has a query of that name, even if both are saved at the same time.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {

@@ -26,7 +26,8 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the description of a registry")
     }
 
-    /// Returns the issuer of the tokens that the registry accepts (RFC 9728). Refused with 404 if it accepts no tokens.
+    /// Returns the issuer of the tokens that the registry accepts (RFC 9728). The request is refused (404) if the
+    /// registry accepts no tokens.
     ///
     /// # Errors
     /// Same as [`RegistryClient::description`].

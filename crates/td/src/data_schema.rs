@@ -14,7 +14,7 @@ use super::{
     source_schema::source_schema,
 };
 
-/// A data schema, compiled.
+/// A compiled data schema.
 #[derive(Debug)]
 pub struct DataSchema {
     schema: JsonSchema,
@@ -33,8 +33,7 @@ struct Source {
 }
 
 impl DataSchema {
-    /// Compiles a data schema. If the JSON Schema from which it was converted is unusable, it is
-    /// ignored.
+    /// Compiles a data schema. If it was converted from a JSON Schema that is unusable, that JSON Schema is ignored.
     ///
     /// # Errors
     /// The reason why the schema can't be used.
@@ -56,7 +55,7 @@ impl DataSchema {
         Ok(DataSchema { schema, sources: Vec::new() })
     }
 
-    /// Returns the first violations in some data, at most `most`.
+    /// Returns up to `most` violations of the schema in `data`.
     pub fn violations(&self, data: &Value, most: usize) -> Vec<Violation> {
         let violations = violations(&self.schema, data, most);
         if !violations.is_empty() {

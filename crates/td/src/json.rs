@@ -44,7 +44,7 @@ impl Json {
         self.0
     }
 
-    /// Returns the text. It is UTF-8, unless it was created from other bytes.
+    /// Returns the text as bytes. They are UTF-8, unless the text was created from other bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -45,7 +45,7 @@ pub struct Mismatch {
 }
 
 impl Edition {
-    /// Returns the edition that a schema names.
+    /// Returns the edition named by the `$schema` of a schema, if it is known.
     pub fn named_by(schema: &Value) -> Option<Edition> {
         let id = schema.get("$schema")?.as_str()?;
         let editions = [
@@ -80,7 +80,7 @@ impl JsonSchema {
         Ok(JsonSchema { validator })
     }
 
-    /// Returns the first violations in some data, at most `most`.
+    /// Returns up to `most` violations of the schema in `data`.
     pub fn mismatches(&self, data: &Value, most: usize) -> Vec<Mismatch> {
         if self.validator.is_valid(data) {
             return Vec::new();

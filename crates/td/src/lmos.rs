@@ -21,8 +21,9 @@ pub enum LmosKind {
 }
 
 impl LmosKind {
-    /// Returns the kind named by the `@type` of `thing`. An agent is `lmos:Agent`, `Agent` with the namespace in the
-    /// `@context`, or an IRI with `/`, `#`, or nothing between namespace and name. A tool is named accordingly.
+    /// Returns the kind named by the `@type` of `thing`. For an agent, this is `lmos:Agent`, `Agent` if the namespace
+    /// is in the `@context`, or an IRI that joins the namespace and `Agent` with `/`, `#`, or nothing. The types of
+    /// tools are spelled in the same ways.
     ///
     /// ```
     /// use agentdex_td::LmosKind;

@@ -53,7 +53,7 @@ pub(super) fn without_broken(root: &Value) -> Value {
     copy
 }
 
-/// True if a schema has references that lead nowhere in it, so that they constrain nothing.
+/// True if a schema contains references without a target in it. Such references constrain nothing.
 pub fn has_broken_references(root: &Value) -> bool {
     let index = Index::of(root);
     count_references(root) <= MOST_REFERENCES && index.is_small() && index.remove_broken(&mut root.clone())

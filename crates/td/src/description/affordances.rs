@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 pub(super) struct Affordance {
     pub name: String,
     pub members: Map<String, Value>,
-    /// True if a form names its method. The prefix of that member is then declared.
+    /// True if a form specifies its HTTP method. The description then declares the prefix of that member.
     pub names_method: bool,
 }
 
@@ -31,7 +31,7 @@ impl Affordance {
     }
 }
 
-/// Builder for an action, a function that callers invoke.
+/// Builder for an action: a function that callers invoke.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "an action does nothing until a description has it"]
 pub struct Action(pub(super) Affordance);
@@ -73,7 +73,7 @@ impl Action {
     }
 }
 
-/// Builder for a property, state that callers read.
+/// Builder for a property: state that callers read.
 ///
 /// ```
 /// use agentdex_td::{Description, description::{Form, Property}};
@@ -109,7 +109,7 @@ impl Property {
     }
 }
 
-/// Builder for an event, a source of notifications that callers subscribe to.
+/// Builder for an event: a source of notifications for subscribers.
 ///
 /// ```
 /// use agentdex_td::{Description, description::{Event, Form}};
