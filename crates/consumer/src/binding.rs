@@ -56,10 +56,9 @@ pub trait Binding: fmt::Debug + Send + Sync {
     /// Returns the binding's name for explanations and errors, such as `a2a`.
     fn name(&self) -> &'static str;
 
-    /// Returns the [`Fit`] of this binding for an operation by a form, or `None` if it can't perform the operation.
-    /// The form belongs to the affordance but need not list the operation: a description may have no form except for
-    /// invoking the action, from which the binding derives how to query the action's status. See
-    /// [`Form::has_operation`].
+    /// Returns the [`Fit`] of this binding for an operation with a form, or `None` if it can't perform the operation.
+    /// The form need not list the operation. For example, a description may contain only a form for invoking an action,
+    /// from which the binding derives how to query the action's status. See [`Form::has_operation`].
     fn fit(&self, form: &Form, operation: Operation) -> Option<Fit>;
 
     /// Returns the description referred to by the form, such as the agent's card, together with the form to use from
@@ -96,18 +95,18 @@ pub trait Binding: fmt::Debug + Send + Sync {
 /// Suitability of a binding for a form: its rank and its supported features.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fit {
-    /// Rank; the highest among the bindings that fit is used. Protocols made for agents have 30, transports with a
-    /// subprotocol for agents have 20, plain transports have 10.
+    /// Rank; of all bindings that fit, the binding with the highest rank is used. The rank is 30 for protocols made for
+    /// agents, 20 for transports with a subprotocol for agents, and 10 for plain transports.
     pub rank: u8,
     /// True if the binding sends whole messages ([`Request::Message`]). Otherwise a message is first converted to the
     /// input of the action, and arrives as [`Request::Invoke`].
     pub takes_messages: bool,
-    /// True if the answer to a question can continue the action that asked it, by the [`Continuation`] of the
-    /// request. Otherwise the answer is sent as a new call, together with the preceding conversation if the action
+    /// True if the caller's answer to a question can continue the action that asked it, using the [`Continuation`] of
+    /// the request. Otherwise the answer is sent as a new call, together with the preceding conversation if the action
     /// accepts it.
     pub continues: bool,
-    /// True if the binding sends earlier turns as separate messages ([`Request::Message`]). Otherwise they are sent
-    /// as text to agents that don't know them, if the action accepts text.
+    /// True if the binding sends earlier turns as separate messages ([`Request::Message`]). Otherwise they are sent as
+    /// text if the agent doesn't know them and the action accepts text.
     pub takes_history: bool,
     /// True if answers can be streamed.
     pub streams: bool,
@@ -277,8 +276,8 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// Control of a running call: further messages, cancel, pause, and resume. By default each operation fails with
-/// [`Error::Unsupported`].
+/// Control of a running call: sends further messages, and cancels, pauses, or resumes the call. By default each
+/// operation fails with [`Error::Unsupported`].
 pub trait Control: fmt::Debug + Send + Sync {
     /// Sends a further message or further input while answers arrive.
     ///
@@ -289,8 +288,8 @@ pub trait Control: fmt::Debug + Send + Sync {
         unsupported("a further message during a call")
     }
 
-    /// Returns the agent's task once the agent has reported it. With it, events can be received again after a break
-    /// ([`Request::Resume`]) and the state can be queried ([`Request::Query`]).
+    /// Returns the id of the agent's task, once the agent has reported it. After a broken connection, the id is used to
+    /// receive events again ([`Request::Resume`]) and to query the state ([`Request::Query`]).
     fn task(&self) -> Option<String> {
         None
     }

@@ -177,15 +177,16 @@ impl Conversation {
         self.turn(message.into(), None, true).await
     }
 
-    /// Returns a conversation with another history. The agent's own memory of the conversation is no longer used; the
-    /// new history is sent with the next message.
+    /// Returns a copy of the conversation with the given history. The agent's own memory of the conversation is no
+    /// longer used; the given history is sent with the next message.
     pub fn with_history(&self, history: impl IntoIterator<Item = Message>) -> Conversation {
         let history = history.into_iter().collect();
         let stored = Stored { history, continuation: Continuation::default(), input: None, ..self.stored.clone() };
         Conversation { agent: self.agent.clone(), stored, repairs: Vec::new() }
     }
 
-    /// Returns a conversation with its history summarized by an agent, which may be the same agent.
+    /// Returns a copy of the conversation whose history is replaced by a summary. `agent` writes the summary; it may be
+    /// the conversation's own agent.
     ///
     /// # Errors
     /// Same as [`Agent::ask`].

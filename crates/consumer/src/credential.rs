@@ -14,7 +14,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// Returns the text, to be sent.
+    /// Returns the secret text.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -48,8 +48,8 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// Creates a credential from a token or key. The format is `user:password` for `basic`, and `id:secret` for the
-    /// client credentials of OAuth 2.0.
+    /// Creates a credential from a token or key, from `user:password` for the scheme `basic`, or from `id:secret` for
+    /// OAuth 2.0 client credentials.
     pub fn new(secret: impl Into<String>) -> Credential {
         Credential { secret: Secret::new(secret), origins: Vec::new(), is_for_agent: false }
     }

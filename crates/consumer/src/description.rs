@@ -219,8 +219,8 @@ impl Form {
         self.text("contentType").unwrap_or("application/json")
     }
 
-    /// True if the form lists the operation, or if it lists no operations and this is a default of its affordance (TD
-    /// 1.1, section 5.4).
+    /// True if the form lists the operation. A form without listed operations has the default operations of its
+    /// affordance (TD 1.1, section 5.4).
     pub fn has_operation(&self, operation: Operation) -> bool {
         match self.members.get("op") {
             Some(listed) => strings(listed).any(|listed| listed == operation.as_str()),

@@ -220,7 +220,7 @@ impl Error {
         source.is::<NoConnection>() || source.downcast_ref().is_some_and(reqwest::Error::is_connect)
     }
 
-    /// True if nothing reached the agent, so the call can be repeated without repeating an effect.
+    /// True if nothing reached the agent, so that a retry can't repeat an effect.
     pub fn is_before_sending(&self) -> bool {
         matches!(
             self,

@@ -125,7 +125,7 @@ impl Reply {
     }
 
     /// Converts a complete answer to events: its parts, then the end. If the work continues, the message becomes a
-    /// status. Questions and reasons for failures are only part of the last event.
+    /// status. Only the last event contains questions and reasons for failures.
     pub fn events(self) -> Vec<Event> {
         let mut events = match self.state {
             State::Completed => Event::of_parts(self.message.parts.iter().cloned()),
@@ -177,7 +177,7 @@ pub struct Cost {
     pub calls: u32,
     /// Total duration of these calls.
     pub elapsed: Duration,
-    /// Costs reported by the agent for each call, such as tokens or money, unchanged.
+    /// Costs of the calls as reported by the agent, such as tokens or money.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reported: Vec<Value>,
 }

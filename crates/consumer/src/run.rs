@@ -183,14 +183,14 @@ impl Run {
         self
     }
 
-    /// Marks the chain as written by a third party. Its agents then count as found rather than named, so credentials
-    /// without an origin are not sent to them.
+    /// Marks the chain as written by a third party. Its agents are then treated like agents found by a search:
+    /// credentials without an origin are not sent to them.
     pub fn of_others(mut self) -> Run {
         self.limits.is_named = false;
         self
     }
 
-    /// Runs the chain until the next event. Returns `None` if the run has ended, or if all it waits for is
+    /// Runs the chain until the next event. Returns `None` if the run has ended, or if it can only continue after
     /// [`Run::answer`].
     pub async fn next(&mut self) -> Option<RunEvent> {
         loop {

@@ -16,13 +16,13 @@ const MAX_DECLARED_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum number of bytes of an answer, and of an event, unless it is set.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Prefix of environment variables with credentials, followed by the name of the security scheme in upper case, with
-/// `_` in place of any other character than a letter or digit. A variable of that name plus `_ORIGIN` lists the
-/// credential's allowed origins, separated by commas.
+/// Prefix of environment variables that contain credentials. It is followed by the name of the security scheme in upper
+/// case, with `_` for each character other than a letter or digit. A variable with the additional suffix `_ORIGIN`
+/// lists the credential's allowed origins, separated by commas.
 pub const CREDENTIAL_VARIABLE: &str = "AGENTDEX_CREDENTIAL_";
 
-/// Settings of calls. Unset values are taken from the settings onto which these are merged, and finally from the
-/// defaults. Values are not validated before a call needs them.
+/// Settings of calls. When settings are merged into other settings, unset values are taken from those, and finally from
+/// the defaults. Values are not validated before a call needs them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -76,7 +76,7 @@ impl Settings {
         self
     }
 
-    /// Replaces the process environment for looking up credentials without a setting.
+    /// Sets variables that replace the process environment in the lookup of credentials without a setting.
     pub fn environment<N: Into<String>, V: Into<String>>(
         mut self,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -112,11 +112,11 @@ impl Settings {
         self
     }
 
-    /// Limits the size of an answer, and of each event of a stream; 4 MiB by default. If an answer is assembled from
-    /// pieces, the limit applies to their approximate size in memory: the length of text, and more than the length of
-    /// structured data and empty pieces. There is no limit on the number of events read directly by the caller
-    /// ([`Agent::call_streaming`](super::Agent::call_streaming), [`Agent::subscribe`](super::Agent::subscribe)),
-    /// which are not assembled.
+    /// Limits the size of an answer, and of each event of a stream; 4 MiB by default. For an answer assembled from
+    /// pieces, the limit applies to its approximate size in memory; structured data and empty pieces count for more
+    /// than their length. There is no limit on the number of events read directly by the caller
+    /// ([`Agent::call_streaming`](super::Agent::call_streaming), [`Agent::subscribe`](super::Agent::subscribe)), which
+    /// are not assembled.
     pub fn max_bytes(mut self, limit: usize) -> Settings {
         self.max_bytes = Some(limit);
         self

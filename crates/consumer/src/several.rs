@@ -73,8 +73,8 @@ impl FirstThatAnswers {
     }
 }
 
-/// Picks the best reachable agent with a capability. Agents whose card has a valid signature come first, then agents
-/// with a current rather than a stale source, then agents with a higher score.
+/// Picks the best reachable agent with a capability. Agents whose card has a valid signature are preferred, then agents
+/// with a current source over agents with a stale source, then agents with a higher score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Router {
     capability: String,
