@@ -165,7 +165,7 @@ impl RegistryClient {
         Events::at(self.clone(), path, &parameters, None)
     }
 
-    /// Returns instructions that tell a model to answer in SACP, in the form that the action declares.
+    /// Returns instructions for a model to answer in SACP, in the form that the action declares.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].

@@ -33,7 +33,8 @@ struct Source {
 }
 
 impl DataSchema {
-    /// Compiles a data schema. If it was converted from a JSON Schema that is unusable, that JSON Schema is ignored.
+    /// Compiles a data schema. If it was converted from a JSON Schema, and the JSON Schema is unusable, the JSON Schema
+    /// is ignored.
     ///
     /// # Errors
     /// The reason why the schema can't be used.

@@ -44,7 +44,7 @@ pub(super) struct Appender {
     is_behind: AtomicBool,
 }
 
-/// How far an append has come.
+/// Progress of an append.
 enum Fate<T> {
     NotSent,
     /// The commit may be in the log.
@@ -60,7 +60,7 @@ impl Appender {
         Appender { log, view, work, run, count, undecided, is_behind }
     }
 
-    /// Calls `wake` when there may be commits of other stores, or another store waits for its turn.
+    /// Registers `wake`, to be called when other stores may have committed, or when another store waits for its turn.
     pub fn subscribe(&self, wake: impl Fn() + Send + Sync + 'static) {
         self.log.subscribe(Box::new(wake));
     }
@@ -108,7 +108,8 @@ impl Appender {
         }
     }
 
-    /// Decides, appends, and syncs something other than transactions.
+    /// Makes a decision durable: appends its commit to the log, and syncs it. For decisions other than those on
+    /// transactions.
     pub fn append_decided<T>(
         &self,
         has_more: &dyn Fn() -> bool,
@@ -119,8 +120,8 @@ impl Appender {
         Ok(outcome)
     }
 
-    /// Decides and appends, until the log has the commit or there is nothing to write. `is_binding` is true if the
-    /// outcome is an answer also if there is nothing to write.
+    /// Repeats deciding and appending until the log contains the commit, or there is nothing to write. `is_binding` is
+    /// true if the outcome is an answer even if there is nothing to write.
     fn append<T>(
         &self,
         is_binding: bool,
@@ -184,7 +185,8 @@ impl Appender {
         }
     }
 
-    /// Installs arrived commits, and determines the outcome of a commit if it was unknown. Returns false if it still is.
+    /// Installs commits that have arrived, and tries to determine the outcome of a commit if it is unknown. Returns
+    /// false if it remains unknown.
     pub fn follow(&self) -> Result<bool> {
         loop {
             self.view.check_open_to_writes()?;
@@ -207,7 +209,7 @@ impl Appender {
         }
     }
 
-    /// Passes the turn on if others wait for it and there is nothing to write.
+    /// Passes the turn to another store if others wait for it and this store has nothing to write.
     pub fn pass_turn(&self, has_more: &dyn Fn() -> bool) -> Result<()> {
         if !self.log.is_asked() || has_more() {
             return Ok(());
@@ -259,12 +261,12 @@ impl Appender {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Number of the last commit of the store.
+    /// Returns the number of the last commit of the store.
     fn number(&self) -> u64 {
         self.work().state.commit
     }
 
-    /// Closes the store to writes, and returns the error of whoever wants to write.
+    /// Closes the store to writes, and returns the error for writers.
     fn closed_by(&self, reason: String) -> Error {
         self.view.close(reason.clone());
         Error::WritesClosed { reason }

@@ -43,7 +43,7 @@ pub(super) struct Moment {
     /// Time of the clock, used for expiry as in reads. If the clock is set back, the time of the log stays ahead of
     /// it.
     pub clock: Timestamp,
-    /// Time at which the store was opened, until all extended expiries have been written to the tree.
+    /// Time at which the store was opened, or `None` once all extended expiries are written to the tree.
     pub opened: Option<Timestamp>,
 }
 
@@ -184,7 +184,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Stages pending uses and revocations of keys. Uses of keys that are no longer there are left out.
+    /// Stages pending uses and revocations of keys. Uses of removed keys are omitted.
     pub fn write_pending(&mut self, keys: Vec<NamedWrite>) -> Result<()> {
         keys.into_iter().try_for_each(|key| match self.write_named(key) {
             Err(Error::Contended { .. }) => Ok(()),

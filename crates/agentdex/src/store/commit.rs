@@ -275,7 +275,7 @@ impl Committer {
         }
     }
 
-    /// Follows the log when it has commits of other stores.
+    /// Follows the log whenever it contains commits of other stores.
     pub fn subscribe(self: &Arc<Self>) {
         let Some(appender) = &self.appender else { return };
         let committer = Arc::downgrade(self);

@@ -21,10 +21,10 @@ pub(super) mod tests;
 /// Maximum size of an installed commit in bytes, keys and values together.
 pub(super) const MAX_COMMIT_BYTES: usize = 64 * 1024 * 1024;
 
-/// Maximum number of commits that are folded into one.
+/// Maximum number of commits that are folded together.
 const MAX_FOLDED: u64 = 64;
 
-/// Size of the keys and values that commits are folded up to, in bytes.
+/// Maximum size of the keys and values of folded commits, in bytes.
 const MAX_FOLDED_BYTES: usize = 8 * 1024 * 1024;
 
 /// Pairs of consecutive commits, in which later values of a key replace earlier ones.
@@ -32,13 +32,13 @@ const MAX_FOLDED_BYTES: usize = 8 * 1024 * 1024;
 pub(super) struct Folded {
     pairs: BTreeMap<IVec, Option<IVec>>,
     commits: u64,
-    /// Size of all keys and values, replaced ones included.
+    /// Size of all keys and values in bytes, including replaced values.
     bytes: usize,
     is_foldable: bool,
 }
 
 impl From<Pairs> for Folded {
-    /// A single commit.
+    /// Wraps a single commit.
     fn from(pairs: Pairs) -> Folded {
         Folded::of(pairs, 1)
     }
@@ -65,7 +65,7 @@ impl Folded {
         folded
     }
 
-    /// Size of the keys and values in bytes, including replaced values.
+    /// Returns the size of the keys and values in bytes, including replaced values.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -98,7 +98,7 @@ pub(super) enum InstallError {
         /// Number of the commit.
         commit: u64,
     },
-    /// The commit doesn't follow the last one of this store.
+    /// The commit doesn't follow the last commit of this store.
     #[error("commit {commit} doesn't follow commit {last}")]
     OutOfOrder {
         /// Number of the commit.

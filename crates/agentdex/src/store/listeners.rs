@@ -1,5 +1,5 @@
-//! `Listeners`: parts of a registry with API keys, saved queries, or metadata in memory. They are notified of each change
-//! of these in a commit, also of a commit of another store.
+//! `Listeners`: parts of a registry with API keys, saved queries, or metadata in memory. They are notified of the
+//! changes of these data in each commit, including commits of other stores.
 
 use std::sync::{Arc, RwLock};
 
@@ -11,8 +11,8 @@ use super::{
 };
 use crate::access::Owner;
 
-/// A listener, called for each commit with such changes, in order, before readers see the commit. It must be quick, and
-/// must neither write to a store nor drop its last clone.
+/// A listener. It is called for each commit with changes of keys, queries, or metadata, in order, before readers see
+/// the commit. It must be quick, and must neither write to a store nor drop its last clone.
 pub(crate) type Listener = Arc<dyn Fn(&[Named]) + Send + Sync>;
 
 /// A change of a key, query, or metadata. The value `None` removes it.

@@ -65,7 +65,7 @@ impl<'a> Overlay<'a> {
         self.undo.push((key, replaced));
     }
 
-    /// Stages a key with an empty value, if it is known whether the tree contains the key.
+    /// Stages the presence or absence of a key with an empty value. `is_there` is true if the tree contains the key.
     pub fn set_known(&mut self, key: IVec, is_there: bool, shall_be_there: bool) {
         let value = |there: bool| there.then(IVec::default);
         self.before.entry(key.clone()).or_insert(value(is_there));

@@ -117,7 +117,7 @@ impl Queue {
         signal
     }
 
-    /// Schedules following the log, after the pause at the latest.
+    /// Schedules following the log after the pause, unless it is due earlier.
     pub fn follow_after(&mut self, pause: Duration) {
         let due = Instant::now() + pause;
         self.follow_due = Some(self.follow_due.map_or(due, |earlier| earlier.min(due)));

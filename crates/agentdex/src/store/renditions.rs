@@ -16,7 +16,7 @@ use std::{
 /// Number of slots in a change.
 const SLOTS: usize = 8;
 
-/// Slot of an encoding in every change.
+/// Slot in which each change stores one of its encodings.
 #[derive(Debug)]
 pub struct Slot<T> {
     index: usize,

@@ -45,8 +45,8 @@ pub(super) struct Next {
 /// Base of a text that is not stored yet, later than any position.
 pub(super) const UNSTORED: Seq = Seq(u64::MAX);
 
-/// Returns the keys under which a description is found. Every change of a Thing repeats them, so keys longer than the
-/// limit for ids are left out.
+/// Returns the capability keys of a description. Every change of a Thing repeats them, so keys longer than the limit
+/// for ids are left out.
 pub fn capability_keys(thing: &Value) -> Vec<String> {
     let capabilities = td::capabilities(thing);
     let keys = capabilities.iter().map(td::Capability::key).filter(|key| key.len() <= td::MAX_ID_BYTES);

@@ -45,7 +45,7 @@ pub(super) struct Decision {
     pub outcomes: Vec<Result<Applied>>,
     /// Commit of the successful transactions, if there is anything to write.
     pub staged: Option<Staged>,
-    /// Pending uses and revocations of keys in the commit.
+    /// Key uses and revocations to be written with the commit.
     pub keys: Vec<NamedWrite>,
     /// True if there is disk space for node-local pairs.
     pub has_room: bool,
@@ -145,7 +145,7 @@ impl Work {
         self.stage(view, [])
     }
 
-    /// Decides the next step of retention, which only drops data. The outcome is whether there is anything to drop.
+    /// Decides the next step of retention, which only drops data. The outcome is true if there is anything to drop.
     pub fn retain(&mut self, view: &View, now: Timestamp) -> Result<Decided<bool>> {
         let (db, options) = (view.tree.db()?, &view.options);
         let mut sealed = view.log.trim_step(&self.state, &view.past, now, options)?;
@@ -159,8 +159,8 @@ impl Work {
         Ok(Decided { outcome: staged.is_some(), staged })
     }
 
-    /// Returns a commit that removes memberships that ended before the beginning of the log, and namespaces that were
-    /// given up before it and that contain no Things, or `None`.
+    /// Returns a commit that removes memberships ended before the beginning of the log, and empty namespaces given up
+    /// before it. Returns `None` if there is nothing to remove.
     fn retain_namespaces(&self, view: &View) -> Result<Option<Staged>> {
         let oldest = view.log.start().oldest;
         let mut forgotten = view.namespaces.given_up_before(oldest);
@@ -182,7 +182,8 @@ impl Work {
         Staged::of(view, &db, overlay.seal(self.state)?)
     }
 
-    /// Decides the grace after the start for some expiries. The outcome is the next key, or `None` at the end.
+    /// Decides to extend some expiries after a start of the store. The outcome is the key at which to continue, or
+    /// `None` at the end.
     pub fn extend_expiries(&mut self, view: &View) -> Result<Decided<Option<IVec>>> {
         let Some(start) = self.next_grace.clone() else { return Ok(Decided { outcome: None, staged: None }) };
         let db = view.tree.db()?;

@@ -60,11 +60,11 @@ pub struct History {
 /// Fault of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wrong {
-    /// A store has another log than the first store.
+    /// The log of a store differs from the log of the first store.
     LogsDiffer(usize),
-    /// The log has a gap, or goes back, at an entry.
+    /// The log has a gap before an entry, or goes back at the entry.
     Chain(Seq),
-    /// The log has a call twice.
+    /// The log contains a call twice.
     Twice(u64),
     /// The log lacks a call at the reported position.
     Lost(u64),
@@ -78,11 +78,11 @@ pub enum Wrong {
     Order(u64),
     /// A refusal shows an older state than the answer to an earlier call.
     Stale(u64),
-    /// A reader saw a state, and then an older one.
+    /// A reader saw a state, and then an older state.
     WentBack(usize),
 }
 
-/// The log, by Thing.
+/// Entries of the log, by Thing.
 struct Things<'h>(HashMap<&'h str, BTreeMap<Seq, &'h Entry>>);
 
 impl History {
@@ -193,7 +193,7 @@ impl<'h> Things<'h> {
         (!entry.is_removal).then_some(entry.seq)
     }
 
-    /// True if the Thing was in a state at some time.
+    /// True if the Thing was in this state at some time.
     fn was(&self, id: &str, found: Option<Seq>) -> bool {
         self.at_or_after(id, found, Seq::ZERO).is_some()
     }

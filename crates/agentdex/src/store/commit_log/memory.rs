@@ -19,7 +19,7 @@ use super::{
 };
 use crate::store::{Options, overlay::Pairs};
 
-/// Longest time that an append waits for an answer.
+/// Maximum time that an append waits for an answer.
 const APPEND_WAIT: Duration = Duration::from_millis(40);
 
 /// Directories of stores that have the same content and share a log.
@@ -54,11 +54,11 @@ pub struct Memory {
     random: AtomicU64,
     pub faults: Faults,
     pub counts: Counts,
-    /// True while no commits arrive unless a store asks for them.
+    /// True while commits arrive only when a store asks for them.
     pub is_held: AtomicBool,
 }
 
-/// Faults, each with its frequency: once in this many times, or 0 for never.
+/// Faults. A number is a frequency: the fault occurs once in this many times, or never if 0.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     /// The request is lost.
@@ -75,11 +75,11 @@ pub struct Faults {
     pub delay: u64,
     /// Longest delay of the arrival of a commit in microseconds.
     pub lag: u64,
-    /// A store's own commit in the log counts as the commit of another store.
+    /// True if a store's own commit in the log counts as the commit of another store.
     pub is_naive: bool,
-    /// The last arrived commit counts as the end of the log.
+    /// True if the last arrived commit counts as the end of the log.
     pub is_stale: bool,
-    /// The log is replaced by another log.
+    /// True if the log is replaced by another log.
     pub is_lost: bool,
 }
 
@@ -130,7 +130,7 @@ impl Memory {
         Arc::new(Memory { state, changed, base, random, faults, counts, is_held })
     }
 
-    /// Returns the log for another store, where commits arrive until it is dropped.
+    /// Returns a view of the log for another store. Commits arrive there until the view is dropped.
     pub fn join(self: &Arc<Memory>, node: Node) -> MemoryLog {
         let state = NodeState { turn: Turn::new(node), arrived: 0, wake: None };
         self.state().nodes.insert(node, state);
@@ -140,12 +140,12 @@ impl Memory {
         MemoryLog { memory: self.clone(), node, is_ended }
     }
 
-    /// The number of the last commit.
+    /// Returns the number of the last commit.
     pub fn end(&self) -> u64 {
         self.base + self.state().commits.len() as u64
     }
 
-    /// Lets commits arrive at a node a little later.
+    /// Delivers commits to a node after a delay.
     fn deliver(&self, node: Node, is_ended: &AtomicBool) {
         while !is_ended.load(Ordering::Acquire) {
             let mut state = self.state();
@@ -220,7 +220,7 @@ impl Memory {
 }
 
 impl State {
-    /// Lets all commits arrive at a node.
+    /// Delivers all commits to a node.
     fn arrive(&mut self, node: Node) {
         let node = self.nodes.get_mut(&node).unwrap();
         for commit in &self.commits[node.arrived..] {

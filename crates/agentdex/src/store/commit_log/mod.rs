@@ -34,7 +34,7 @@ pub(super) trait CommitLog: Send + Sync {
     /// Returns up to `limit` consecutive commits after `number` that have arrived. Doesn't block.
     ///
     /// # Errors
-    /// No more commits will arrive.
+    /// The reason why no more commits will arrive.
     fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Pairs>, Broken>;
 
     /// Returns the number of the last commit in the log, once all commits up to it have arrived.
@@ -43,7 +43,7 @@ pub(super) trait CommitLog: Send + Sync {
     /// True if it is the turn of this store, and others wait for theirs.
     fn is_asked(&self) -> bool;
 
-    /// Calls `wake` when a commit arrives, and when another store waits for its turn.
+    /// Registers `wake`, to be called when a commit arrives, and when another store waits for its turn.
     fn subscribe(&self, wake: Wake);
 
     /// Leaves the log. Nothing is appended afterwards.
@@ -53,12 +53,13 @@ pub(super) trait CommitLog: Send + Sync {
 /// Wakes a store.
 pub(super) type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// A commit on its way into a log.
+/// A commit to be appended to a log.
 #[derive(Debug)]
 #[cfg_attr(not(test), expect(dead_code, reason = "only tests have a log that stores share"))]
 pub(super) struct Commit {
     pub number: u64,
-    /// Distinguishes the commit from others with the same number: of other stores, or of other starts of this store.
+    /// Id that distinguishes the commit from other commits with the same number, by other stores or by other runs of
+    /// this store.
     pub id: CommitId,
     pub pairs: Pairs,
     /// True if the store has more to write, and keeps its turn.
@@ -80,11 +81,11 @@ pub(super) struct CommitId {
 pub(super) enum Appended {
     /// The log has the commit.
     Done,
-    /// Another commit got the number, and has arrived.
+    /// The number was taken by another commit, which has arrived.
     Taken,
     /// There is no answer yet.
     Unknown,
-    /// The log takes no commits at present. It doesn't have this one.
+    /// The log can't accept commits at present, and doesn't contain this commit.
     Away,
     /// The log doesn't continue at the last commit of this store, or was replaced by another log.
     Lost(Broken),

@@ -61,7 +61,7 @@ pub(super) trait Shared {
     /// Ends all faults that would keep stores from catching up.
     fn calm(&self) {}
 
-    /// The number of the last commit.
+    /// Returns the number of the last commit.
     fn end(&self) -> u64;
 }
 
@@ -107,7 +107,7 @@ impl<L: Shared> Cluster<L> {
         }
     }
 
-    /// The first difference between two stores.
+    /// Returns the first difference between two stores.
     pub fn difference(&self) -> Option<String> {
         let now = Timestamp::now();
         let mut others = self.stores[1..].iter();
@@ -119,7 +119,7 @@ impl<L: Shared> Cluster<L> {
     }
 }
 
-/// The log of a store.
+/// Returns the log of a store.
 fn log(store: &Store) -> Vec<Entry> {
     let (mut entries, mut since) = (Vec::new(), Seq::ZERO);
     loop {

@@ -39,7 +39,7 @@ impl Turn {
         Turn { own, holder: None, last: None, since: None }
     }
 
-    /// Records a commit, which names the store with the next turn.
+    /// Records a commit. `holder` is the store with the next turn.
     pub fn note(&mut self, by: Node, holder: Option<Node>, now: Instant) {
         self.last = Some((now, holder != Some(by)));
         self.holder = holder;

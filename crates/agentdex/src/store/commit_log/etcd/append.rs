@@ -34,7 +34,7 @@ impl Log {
         }
     }
 
-    /// Encodes a commit, once for all attempts: they have to send the same bytes.
+    /// Encodes a commit once for all attempts, since they must send the same bytes.
     fn encode(&self, commit: &Commit) -> Arc<Encoded> {
         let mut state = self.state();
         if let Some(attempt) = state.attempt.as_ref().filter(|attempt| attempt.encoded.id == commit.id) {
@@ -47,7 +47,7 @@ impl Log {
         encoded
     }
 
-    /// Sends a commit once. `None` if there is nothing to be sent, since its outcome is known.
+    /// Sends a commit once. Returns `None` without sending it if its outcome is already known.
     async fn try_to_append(&self, encoded: &Encoded) -> Option<Result<Answer<TxnResponse>, Error>> {
         let (attempt, is_present) = {
             let state = self.state();
@@ -105,12 +105,12 @@ impl Log {
         Some(answer)
     }
 
-    /// Condition that no commit has the number.
+    /// Returns the condition that the log contains no commit with this number.
     fn is_free(&self, encoded: &Encoded) -> Compare {
         Compare::create_revision(self.keys.commit(encoded.number)).equals(0)
     }
 
-    /// What tells why a commit wasn't appended.
+    /// Returns the reads that show why a commit wasn't appended.
     fn looks(&self, encoded: &Encoded) -> [Op; 2] {
         let commit = Range::new(KeyRange::key(self.keys.commit(encoded.number)));
         [Op::range(commit), Op::range(Range::new(KeyRange::key(self.keys.meta())).keys_only())]
@@ -124,7 +124,7 @@ impl Log {
         Ok(())
     }
 
-    /// Returns the outcome of an append if an answer tells it, or a commit that has arrived.
+    /// Returns the outcome of an append if an answer, or a commit that has arrived, determines it.
     fn outcome(&self, encoded: &Encoded, tried: Option<Result<Answer<TxnResponse>, Error>>) -> Option<Appended> {
         let arrived = |is_own: bool| if is_own { self.done(encoded) } else { Appended::Taken };
         let is_own = self.state().attempt.as_ref().and_then(|attempt| attempt.is_own);
@@ -137,7 +137,7 @@ impl Log {
         }
     }
 
-    /// The outcome of an append whose conditions didn't hold.
+    /// Returns the outcome of an append whose conditions didn't hold.
     fn decided(&self, encoded: &Encoded, answer: &TxnResponse) -> Option<Appended> {
         let found = |index| answer.range(index).and_then(|range| range.kvs.first());
         let (commit, meta) = (found(0), found(1));
@@ -155,7 +155,7 @@ impl Log {
         }
     }
 
-    /// The outcome of an append that was refused. `None` if it is to be sent again.
+    /// Returns the outcome of an append that failed, or `None` if it has to be sent again.
     fn failed(&self, error: &Error) -> Option<Appended> {
         let attempt = self.state().attempt.clone();
         if error.is_transient() || attempt.is_none_or(|attempt| attempt.may_be_applied) {
@@ -166,7 +166,7 @@ impl Log {
         Some(Appended::Away)
     }
 
-    /// Notes that the log has a commit of this node.
+    /// Records that the log contains a commit of this node.
     fn done(&self, encoded: &Encoded) -> Appended {
         let mut state = self.state();
         if state.arrivals.next() == encoded.number

@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 
 use crate::store::overlay::Pairs;
 
-/// Size of the commits above which no more are read, in bytes.
+/// Total size in bytes of arrived commits above which no more commits are read.
 const ENOUGH_BYTES: usize = 32 * 1024 * 1024;
 
-/// Number of commits above which no more are read.
+/// Number of arrived commits above which no more commits are read.
 const ENOUGH: usize = 256;
 
-/// Commits in the order of their numbers, without gaps.
+/// Commits that have arrived, in the order of their numbers and without gaps.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     commits: VecDeque<Arrival>,
     bytes: usize,
-    /// Number of the next commit.
+    /// Number of the next commit to arrive.
     next: u64,
 }
 
@@ -27,17 +27,17 @@ struct Arrival {
 }
 
 impl Arrivals {
-    /// No commits yet, after the last commit of the store.
+    /// Creates an empty queue for a store whose last commit has this number.
     pub fn after(number: u64) -> Arrivals {
         Arrivals { commits: VecDeque::new(), bytes: 0, next: number + 1 }
     }
 
-    /// Number of the next commit to arrive.
+    /// Returns the number of the next commit to arrive.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// True if the store has to install some commits before more are read.
+    /// True if the store has to install commits before more are read.
     pub fn are_enough(&self) -> bool {
         self.commits.len() >= ENOUGH || self.bytes >= ENOUGH_BYTES
     }
@@ -54,7 +54,7 @@ impl Arrivals {
         true
     }
 
-    /// Leaves out the next commit, which the store has.
+    /// Skips the next commit, which the store already contains.
     pub fn skip(&mut self, number: u64) {
         if number == self.next {
             self.next += 1;
@@ -68,7 +68,7 @@ impl Arrivals {
         self.commits.iter().take(limit).map(|arrival| arrival.pairs.clone()).collect()
     }
 
-    /// Forgets commits up to a number.
+    /// Drops the commits up to a number.
     fn forget(&mut self, number: u64) {
         while let Some(arrival) = self.commits.pop_front_if(|arrival| arrival.number <= number) {
             self.bytes -= arrival.bytes;

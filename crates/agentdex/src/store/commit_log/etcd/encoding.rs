@@ -23,7 +23,7 @@ use crate::store::{install::MAX_COMMIT_BYTES, overlay::Pairs};
 
 const MAGIC: &[u8; 4] = b"adx1";
 
-/// Version of the optional parts of values that this program writes, and the highest that it reads.
+/// Version of the optional parts of values: the version to write, and the highest version that can be read.
 const MINOR_VERSION: u16 = 0;
 
 const DIGEST_AT: usize = 60;
@@ -32,15 +32,15 @@ const HEADER_BYTES: usize = 76;
 /// Maximum size of a value in etcd. etcd refuses requests of more than 1.5 MiB.
 pub(super) const MAX_VALUE_BYTES: usize = 1024 * 1024;
 
-/// Maximum number of further values. LZ4 makes incompressible bytes longer by one in 255.
+/// Maximum number of additional values of a commit. LZ4 enlarges incompressible data by a factor of 256/255.
 const MAX_PARTS: usize = MAX_COMMIT_BYTES / MAX_VALUE_BYTES + 2;
 
-/// Size of a value that marks a removed key.
+/// Value size that marks a removed key.
 const REMOVED: u32 = u32::MAX;
 
 pub(super) type Digest = [u8; 16];
 
-/// A commit as values in etcd.
+/// A commit, encoded as values in etcd.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Encoded {
     pub number: u64,
@@ -48,12 +48,12 @@ pub(super) struct Encoded {
     pub digest: Digest,
     /// Value of the commit's own key.
     pub value: Vec<u8>,
-    /// Values with the rest of a large commit.
+    /// Additional values, which contain the rest of a large commit.
     pub parts: Vec<Vec<u8>>,
 }
 
 impl Encoded {
-    /// Encodes a commit, which names the node with the next turn.
+    /// Encodes a commit. `turn` is the node with the next turn.
     pub fn of(commit: &Commit, by: Node, turn: Option<Node>) -> Encoded {
         let pairs = pack(&commit.pairs);
         let mut body = (pairs.len() as u32).to_be_bytes().to_vec();
@@ -79,21 +79,21 @@ impl Encoded {
     }
 }
 
-/// The value of a commit's own key, without further values.
+/// Decoded value of a commit's own key, without additional values.
 #[derive(Debug, Clone)]
 pub(super) struct Head<'a> {
     pub id: CommitId,
     pub by: Node,
     /// Node with the next turn.
     pub turn: Option<Node>,
-    /// Number of further values.
+    /// Number of additional values.
     pub parts: usize,
     pub digest: Digest,
     value: &'a [u8],
 }
 
 impl Head<'_> {
-    /// Reads the value of a commit's own key.
+    /// Decodes the value of a commit's own key.
     pub fn read(value: &[u8]) -> Result<Head<'_>, Unreadable> {
         let mut fields = Fields(value.get(..HEADER_BYTES).ok_or(Unreadable::Damaged)?);
         if fields.take::<4>()? != *MAGIC {
@@ -116,7 +116,7 @@ impl Head<'_> {
         Ok(Head { id, by, turn: (turn != 0).then_some(turn), parts, digest: fields.take()?, value })
     }
 
-    /// Reads the pairs of the commit, given its further values.
+    /// Decodes the pairs of the commit, given its additional values.
     pub fn pairs(&self, parts: &[Vec<u8>]) -> Result<Pairs, Unreadable> {
         let own = &self.value[HEADER_BYTES..];
         if parts.len() != self.parts || (self.parts > 0) != own.is_empty() {
@@ -145,7 +145,8 @@ impl Head<'_> {
     }
 }
 
-/// Maximum size of packed pairs: of their keys and values, and of the sizes of as many pairs as there can be.
+/// Maximum size of the packed pairs: their keys and values, and the size fields of the largest possible number of
+/// pairs.
 const MAX_PACKED_BYTES: usize = MAX_COMMIT_BYTES * 2;
 
 fn pack(pairs: &Pairs) -> Vec<u8> {
@@ -182,7 +183,7 @@ fn digest(header: &[u8], body: &[u8]) -> Digest {
     half
 }
 
-/// Fields that are read one after the other.
+/// Reader of consecutive fields.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -220,13 +221,13 @@ impl<'a> Fields<'a> {
 pub(super) enum Unreadable {
     /// The value is not a commit.
     Foreign,
-    /// The commit is incomplete, or has other bytes than when it was written.
+    /// The commit is incomplete, or its bytes have changed since it was written.
     Damaged,
     /// The commit is too large.
     TooLarge(usize),
-    /// The commit was written by a program with another layout of the store.
+    /// The commit was written by a version of the program with a different layout of the store.
     Version(u16),
-    /// The commit has parts that only a newer program reads.
+    /// Only a newer version of the program can read parts of the commit.
     MinorVersion(u16),
 }
 

@@ -1,5 +1,5 @@
-//! Reading the log: by ranges until there are no more commits, then by a watch, which is only a wake-up. Numbers have no
-//! gaps, so that a node knows which commits it lacks.
+//! Reading the log: first by range requests up to the last commit, then by a watch, which only serves as a wake-up.
+//! Numbers have no gaps, so a node knows which commits it lacks.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -15,13 +15,13 @@ use super::{
     options::PAUSES,
 };
 
-/// Number of commits that are read at once.
+/// Number of commits read at a time.
 const READ_AT_ONCE: u64 = 16;
 
 /// Reason why the log isn't followed at present.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// It is tried again.
+    /// A request failed. It is retried.
     Etcd(Error),
     Broken(Broken),
     /// A commit was dropped while it was read.
@@ -41,7 +41,7 @@ impl From<Broken> for Trouble {
 }
 
 impl Log {
-    /// Reads commits as they come, until the log is closed or can't be followed any more.
+    /// Reads commits as they arrive, until the log is closed or can't be followed any more.
     pub(super) async fn follow(self: Arc<Log>) {
         let mut pause = PAUSES.0;
         loop {
@@ -80,7 +80,7 @@ impl Log {
         }
     }
 
-    /// Takes an event of the watch.
+    /// Processes an event of the watch.
     async fn take(&self, event: &Event) -> Result<(), Trouble> {
         let Some(kv) = &event.kv else { return Ok(()) };
         if let Some(node) = self.keys.waiting_node(&kv.key) {
@@ -112,8 +112,8 @@ impl Log {
         self.catch_up().await.map(drop)
     }
 
-    /// Reads all commits. Waits while the store has enough to install. Returns the revision after which commits are
-    /// missing.
+    /// Reads all available commits, and waits whenever the store has enough commits to install. Returns the etcd
+    /// revision up to which commits were read.
     async fn catch_up(&self) -> Result<i64, Trouble> {
         loop {
             if let Some(revision) = self.read().await? {
@@ -126,7 +126,8 @@ impl Log {
         }
     }
 
-    /// Reads commits until there are no more, and returns the revision, or until there are enough.
+    /// Reads commits until the end of the log, and returns the etcd revision. Returns `None` once the store has enough
+    /// commits to install.
     async fn read(&self) -> Result<Option<i64>, Trouble> {
         let _reading = self.reading.lock().await;
         loop {
@@ -159,7 +160,7 @@ impl Log {
         }
     }
 
-    /// Lets a commit arrive. Call it while nothing else reads.
+    /// Adds a commit that was read from etcd. The caller must hold the lock `reading`.
     async fn arrive(&self, number: u64, kv: &KeyValue) -> Result<(), Trouble> {
         let unreadable = |reason: Unreadable| Broken(format!("commit {number} can't be read: {reason}"));
         if self.keys.commit_number(&kv.key) != Some(number) {
@@ -180,7 +181,7 @@ impl Log {
         Ok(())
     }
 
-    /// Reads the further values of a commit.
+    /// Reads the additional values of a commit.
     async fn parts(&self, number: u64, head: &Head<'_>) -> Result<Vec<Vec<u8>>, Trouble> {
         let mut parts = Vec::with_capacity(head.parts);
         for part in 0..head.parts {
@@ -222,19 +223,20 @@ impl Log {
         if is_same { Ok(()) } else { Err(Broken(self.replaced())) }
     }
 
-    /// Why the log can't be followed if another one has taken its place.
+    /// Returns the reason for no longer following a log that was replaced by another log.
     pub(super) fn replaced(&self) -> String {
         "etcd has another log for this cluster than at the start of this node, or none".into()
     }
 
-    /// Why the log can't be followed if the commits after the last one of this store are gone.
+    /// Returns the reason for no longer following a log without the commits after `last`, the last commit of this
+    /// store.
     pub(super) fn trimmed(&self, last: u64) -> String {
         format!(
             "the log in etcd doesn't continue at commit {last}, the last one of this node: it was away for too long, or etcd was restored from an older copy"
         )
     }
 
-    /// Sends a transaction that only reads, and checks that etcd hasn't gone back in time.
+    /// Sends a read-only transaction, and checks that etcd hasn't gone back in time.
     async fn ask(&self, txn: &Txn) -> Result<Answer<TxnResponse>, Trouble> {
         let known = self.state().seen;
         let answer = ask(&self.client, txn).await?;
@@ -242,7 +244,7 @@ impl Log {
         Ok(answer)
     }
 
-    /// Checks the header of a linearizable answer against the last one that was known when the request was sent.
+    /// Checks the header of a linearizable answer against the latest state that was known when the request was sent.
     pub(super) fn check_header(&self, known: Option<Seen>, header: ResponseHeader) -> Result<(), Broken> {
         let seen = Seen { cluster: header.cluster_id, revision: header.revision };
         if known.is_some_and(|known| known.cluster != seen.cluster || known.revision > seen.revision) {

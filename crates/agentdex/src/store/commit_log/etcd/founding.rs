@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::{super::Broken, ask::ask, keys::Keys};
 use crate::store::layout::FORMAT_VERSION;
 
-/// Version of the keys and values in etcd.
+/// Version of the layout of keys and values in etcd.
 const LAYOUT: u32 = 1;
 
 /// Maximum number of attempts at founding a log.
 const MAX_ATTEMPTS: usize = 10;
 
-/// Identity of a log, as it is in etcd.
+/// Identity of a log, as stored in etcd.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Meta {
     pub layout: u32,
@@ -20,13 +20,13 @@ pub(super) struct Meta {
     pub format: u32,
     /// Id of the registry.
     pub registry: String,
-    /// Epoch of all positions.
+    /// Epoch of all positions in the log.
     pub epoch: u64,
     /// Number of the last commit before the first commit in the log.
     pub from: u64,
 }
 
-/// How a store finds its log.
+/// Parameters for finding or founding the log of a store.
 #[derive(Debug, Clone)]
 pub(crate) struct Founding {
     /// Id and epoch of the store.
@@ -34,15 +34,15 @@ pub(crate) struct Founding {
     pub epoch: u64,
     /// Number of the last commit of the store.
     pub last: u64,
-    /// True if the log is founded by this store if there is none.
+    /// True if this store founds the log when there is no log yet.
     pub is_first: bool,
 }
 
-/// A log that was found.
+/// A log found in etcd.
 #[derive(Debug, Clone)]
 pub(super) struct Founded {
     pub meta: Meta,
-    /// Revision of its identity, which changes if another log takes its place.
+    /// Revision of the key with the identity, which changes if the log is replaced by another log.
     pub revision: i64,
 }
 
@@ -88,7 +88,7 @@ impl Founding {
         Ok(founded.ok_or_else(|| Broken("the identity of the log in etcd can't be read".into())))
     }
 
-    /// Checks that the log is the one of this store.
+    /// Checks that the log belongs to this store.
     fn check(&self, founded: Founded, keys: &Keys) -> Result<Founded, Broken> {
         let Meta { layout, format, registry, epoch, .. } = &founded.meta;
         if *layout != LAYOUT || *format != FORMAT_VERSION {

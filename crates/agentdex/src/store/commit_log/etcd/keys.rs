@@ -4,10 +4,11 @@ use agentdex_etcd::KeyRange;
 
 use super::super::{CommitId, turn::Node};
 
-/// Number of hexadecimal digits of a commit's number. Their order is that of the numbers.
+/// Number of hexadecimal digits of a commit's number in a key. With a fixed number of digits, keys sort like the
+/// numbers.
 const DIGITS: usize = 16;
 
-/// Keys below `agentdex/<name of the cluster>/`.
+/// Names of the keys below `agentdex/<name of the cluster>/`.
 #[derive(Debug, Clone)]
 pub(super) struct Keys {
     prefix: String,
@@ -18,65 +19,65 @@ impl Keys {
         Keys { prefix: format!("agentdex/{cluster}/") }
     }
 
-    /// Identity of the log.
+    /// Returns the key of the log's identity.
     pub fn meta(&self) -> Vec<u8> {
         self.key("meta")
     }
 
-    /// A commit.
+    /// Returns the key of a commit.
     pub fn commit(&self, number: u64) -> Vec<u8> {
         self.key(&format!("c/{number:016x}"))
     }
 
-    /// Returns the number of a commit's key.
+    /// Returns the number of the commit stored under a key.
     pub fn commit_number(&self, key: &[u8]) -> Option<u64> {
         let digits = key.strip_prefix(self.prefix.as_bytes())?.strip_prefix(b"c/")?;
         (digits.len() == DIGITS).then(|| u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok())?
     }
 
-    /// A further value of a large commit.
+    /// Returns the key of an additional value of a large commit.
     pub fn part(&self, number: u64, id: CommitId, part: usize) -> Vec<u8> {
         self.key(&format!("p/{number:016x}/{:016x}{:016x}/{part:04x}", id.run, id.count))
     }
 
-    /// A node that waits for its turn.
+    /// Returns the key by which a node shows that it waits for its turn.
     pub fn waiting(&self, node: Node) -> Vec<u8> {
         self.key(&format!("w/{node:032x}"))
     }
 
-    /// All nodes that wait for their turns.
+    /// Returns the range of the keys of all waiting nodes.
     pub fn all_waiting(&self) -> KeyRange {
         KeyRange::prefix(self.key("w/"))
     }
 
-    /// Returns the node of such a key.
+    /// Returns the waiting node to which a key belongs.
     pub fn waiting_node(&self, key: &[u8]) -> Option<Node> {
         let digits = key.strip_prefix(self.prefix.as_bytes())?.strip_prefix(b"w/")?;
         Node::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
     }
 
-    /// A node that runs.
+    /// Returns the key of a running node.
     pub fn node(&self, name: &str) -> Vec<u8> {
         self.key(&format!("nodes/{name}"))
     }
 
-    /// All nodes that run.
+    /// Returns the range of the keys of all running nodes.
     pub fn nodes(&self) -> KeyRange {
         KeyRange::prefix(self.key("nodes/"))
     }
 
-    /// Returns the name of such a node.
+    /// Returns the name of the running node to which a key belongs.
     pub fn node_name(&self, key: &[u8]) -> Option<String> {
         let name = key.strip_prefix(self.prefix.as_bytes())?.strip_prefix(b"nodes/")?;
         Some(str::from_utf8(name).ok()?.to_owned())
     }
 
-    /// The leader.
+    /// Returns the key of the leader.
     pub fn leader(&self) -> Vec<u8> {
         self.key("leader")
     }
 
-    /// All keys of the log.
+    /// Returns the range of all keys of the log.
     pub fn all(&self) -> KeyRange {
         KeyRange::prefix(self.prefix.clone())
     }

@@ -1,8 +1,8 @@
 //! `EtcdLog`: the log of a cluster in etcd, which holds its tail.
 //!
-//! A commit is a key with its number. An append is a transaction: it puts the key if it isn't there, its predecessor is, and
-//! the log is still the same. An append without an answer is sent again until the key exists; then the id and digest in
-//! its value tell whose commit it is.
+//! A commit is stored under a key with its number. An append is a transaction: it creates the key unless the key
+//! exists, the previous commit is missing, or the log was replaced. An append without an answer is sent again until the
+//! key exists; then the id and digest in its value tell whose commit it is.
 //!
 //! - `encoding`: commits as values; `keys`: names of the keys; `founding`: the identity of a log
 //! - `log`: state that the tasks share; `ask`: requests that may be carried out twice
@@ -56,7 +56,7 @@ impl EtcdLog {
     /// Opens the log for a store whose last commit has this number.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The operating system can't start a thread.
     pub fn open(
         connect: impl FnOnce() -> Result<Client, Error>,
         cluster: &str,
@@ -111,13 +111,13 @@ impl EtcdLog {
         self.log.state().nodes.entries.clone()
     }
 
-    /// Waits for a task, which may be called on any thread.
+    /// Runs a task of the log, and blocks until it is done. May be called on any thread.
     fn wait_for<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> Option<T> {
         run(self.runtime.as_ref()?, task)
     }
 }
 
-/// Runs a task, and blocks until it is done. `None` if the runtime ends before.
+/// Runs a task, and blocks until it is done. Returns `None` if the runtime ends first.
 fn run<T: Send + 'static>(runtime: &Runtime, task: impl Future<Output = T> + Send + 'static) -> Option<T> {
     let (sender, receiver) = mpsc::sync_channel(1);
     runtime.spawn(async move { drop(sender.send(task.await)) });

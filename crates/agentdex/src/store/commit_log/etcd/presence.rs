@@ -38,7 +38,7 @@ impl Log {
         }
     }
 
-    /// Takes a lease, puts the key of this node, and writes it again and again until the lease is lost.
+    /// Obtains a lease, creates the key of this node, and updates the key regularly until the lease is lost.
     async fn be_present(&self) -> Result<(), Absence> {
         let lease = self.client.grant_lease(self.limits.lease).await?;
         let created = self.announce(&lease).await?;
@@ -66,8 +66,8 @@ impl Log {
         }
     }
 
-    /// Creates the key of this node. Waits until that of an earlier process has expired. Returns the revision in which
-    /// it was created.
+    /// Creates the key of this node, after a key of an earlier process has expired. Returns the revision in which the
+    /// key was created.
     async fn announce(&self, lease: &Lease) -> Result<i64, Absence> {
         let put = || Op::put_with_lease(self.own_key(), self.entry(), lease.id());
         let look = || Op::range(Range::new(KeyRange::key(self.own_key())));
@@ -119,7 +119,7 @@ impl Log {
         self.keys.node(&self.name)
     }
 
-    /// The value of this node's key.
+    /// Returns the value of this node's key.
     fn entry(&self) -> Vec<u8> {
         let Progress { number, synced } = self.state().progress;
         let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -156,7 +156,7 @@ impl Log {
 /// Reason why the key of a node isn't there.
 #[derive(Debug)]
 enum Absence {
-    /// Another process has it, and keeps it.
+    /// The key belongs to another process, which keeps it alive.
     Copied,
     Etcd(Error),
 }

@@ -1,4 +1,4 @@
-//! Turns: whose turn it is, and who waits for one.
+//! Turns: the node with the turn, and the nodes waiting for theirs.
 
 use std::{
     mem,
@@ -10,7 +10,7 @@ use agentdex_etcd::{Error, Range};
 
 use super::log::Log;
 
-/// Interval at which a node repeats that it waits, since a request may be lost.
+/// Interval at which a waiting node repeats its request for a turn, since a request may be lost.
 const REPEATED_AFTER: Duration = Duration::from_millis(200);
 
 impl Log {
@@ -41,7 +41,7 @@ impl Log {
         may_append
     }
 
-    /// Tells the other nodes while this one waits for its turn. Its key goes with its lease.
+    /// Shows the other nodes that this node waits for its turn, by a key with the node's lease.
     pub(super) async fn wait_for_turns(self: Arc<Log>) {
         loop {
             self.asks.notified().await;
@@ -55,7 +55,7 @@ impl Log {
         }
     }
 
-    /// Reads who waits for a turn.
+    /// Reads which nodes wait for a turn.
     pub(super) async fn read_waiting(&self) -> Result<(), Error> {
         let range = Range::new(self.keys.all_waiting()).keys_only();
         let answer = self.client.range(&range).await?;
