@@ -220,7 +220,7 @@ pub enum Error {
         /// Setting that enables the feature, and alternatives.
         instead: &'static str,
     },
-    /// The maximum number of such operations is already running.
+    /// The maximum number of operations of this kind is already running.
     #[error("too many operations at once: {doing}; try again later")]
     Overloaded {
         /// Operation at its limit, such as `evaluating SPARQL queries`.
@@ -433,9 +433,9 @@ pub enum Error {
         /// Underlying error.
         source: BoxError,
     },
-    /// A fetch was refused. The URL, or a redirect from it, doesn't lead to the public web; or the registry was opened
-    /// without a fetcher; or documents of that format can't be tracked. Like in the next two errors, the URL is the
-    /// requested URL without credentials and query.
+    /// A fetch was refused, for one of three reasons: the URL or a redirect from it doesn't lead to the public web, the
+    /// registry was opened without a fetcher, or documents of that format can't be tracked. As in the next two errors,
+    /// `url` is the requested URL without credentials and query.
     #[error("{url} was not fetched: {reason}")]
     FetchRefused {
         /// Requested URL.

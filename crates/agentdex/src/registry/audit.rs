@@ -37,7 +37,7 @@ impl Registry {
         self.keys().revoke_noted(id, |entry| self.entry_by_caller(entry))
     }
 
-    /// Records an action of the caller that is not a change of a Thing.
+    /// Records an action of the caller other than a change of a Thing.
     #[doc(hidden)]
     pub fn note_done(&self, chain: AuditChain, action: &str, target: &str) {
         let (action, target, chain) = (action.to_owned(), target.to_owned(), Some(chain));

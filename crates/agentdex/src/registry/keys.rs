@@ -146,9 +146,9 @@ impl Keys {
         Ok(Keys { store: store.clone(), known })
     }
 
-    /// Creates a key, and returns it with the text that its holder sends. That text can't be retrieved later. Blocks
-    /// until the key is durable. The audit trail records the creation without an owner; for an authenticated caller,
-    /// use [`Registry::create_key`].
+    /// Creates a key. Returns its metadata, and the secret text to send with requests. The text can't be retrieved
+    /// later. Blocks until the key is durable. The audit trail records the creation without an owner; for an
+    /// authenticated caller, use [`Registry::create_key`].
     ///
     /// [`Registry::create_key`]: super::Registry::create_key
     ///
@@ -192,7 +192,7 @@ impl Keys {
 
     /// Revokes a key, and returns false if it doesn't exist. The key is rejected immediately. Blocks until the
     /// revocation is durable. If that fails, the key is listed with [`ApiKey::is_revoking`]; on a full disk, the
-    /// revocation is retried. The audit trail records it as for [`Keys::create`].
+    /// revocation is retried. As in [`Keys::create`], the audit trail records no owner.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::WritesClosed`], [`Error::ShuttingDown`].

@@ -298,8 +298,8 @@ impl Registry {
         *self.0.store.durable().borrow()
     }
 
-    /// Waits briefly until the flags of Things reflect a position. Returns the position reflected by the flags.
-    /// Blocks.
+    /// Waits briefly until the flags of Things reflect the position `wanted`, and returns the position that they
+    /// reflect. Blocks.
     #[doc(hidden)]
     pub fn flags_position(&self, wanted: Seq) -> Seq {
         if self.0.flags.position() < wanted {

@@ -20,9 +20,9 @@ use crate::{
 /// Number of changes of a Thing read at once.
 const CHANGES_AT_ONCE: usize = 64;
 
-/// Changes in a single log entry that are visible to a caller. A change of a Thing yields at most one. A change of
-/// membership yields one for each Thing that becomes visible or invisible, in ascending order of id. All have the
-/// position of the entry.
+/// Changes in a single log entry that are visible to a caller. A change of a Thing yields at most one visible change. A
+/// change of membership yields a visible change for each Thing that becomes visible or invisible, in ascending order of
+/// id. All have the position of the entry.
 pub struct Seen(Content);
 
 enum Content {
@@ -73,9 +73,8 @@ impl Iterator for Seen {
 }
 
 impl Registry {
-    /// Returns the changes in a log entry as visible to the caller. A Thing that becomes visible is reported as
-    /// created, a Thing that becomes invisible as deleted. The content of a deletion depends on the `presence` of the
-    /// reader.
+    /// Returns the changes in a log entry, as seen by the caller. A Thing that becomes visible is reported as created,
+    /// a Thing that becomes invisible as deleted. The content of a deletion depends on the `presence` of the reader.
     #[doc(hidden)]
     pub fn seen(&self, entry: &Logged, presence: Presence) -> Seen {
         match entry {

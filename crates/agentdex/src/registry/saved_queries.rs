@@ -344,8 +344,8 @@ impl Registry {
         Ok(QueryEvents::new(queries, watched))
     }
 
-    /// Returns the events of visible saved queries caused by a change as visible to a reader. Blocks until the
-    /// queries were compared with the change.
+    /// Returns the events that a change causes for visible saved queries, as seen by a reader. Blocks until the queries
+    /// were compared with the change.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
@@ -356,9 +356,9 @@ impl Registry {
         self.0.queries.named_events(change, is_seen)
     }
 
-    /// Looks up the event of a saved query for a change as visible to a reader. Also returns `None` if the query was
-    /// not yet compared with the change, or if the result was dropped. The event may be shown to callers that [see
-    /// the query](Registry::sees_query).
+    /// Looks up the event that a change causes for a saved query, as seen by a reader. Returns `None` if there is no
+    /// event, if the query was not yet compared with the change, or if the result was dropped. The event may be shown
+    /// to callers that [see the query](Registry::sees_query).
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].
@@ -417,8 +417,8 @@ impl Registry {
         self.0.queries.is_lost(finding, self.relevant(relevant))
     }
 
-    /// Returns the events of visible and `relevant` saved queries in a finding, for the change of the same log entry
-    /// as visible to a reader.
+    /// Returns the events of visible and `relevant` saved queries in a finding. `change` is the change in the same log
+    /// entry, as seen by a reader.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].

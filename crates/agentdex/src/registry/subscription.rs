@@ -31,7 +31,7 @@ pub enum Since {
     Now,
     /// The oldest change in the log.
     Oldest,
-    /// The first change after this position, which is that of the last processed change.
+    /// The first change after this position: the position of the last processed change.
     After(Position),
 }
 
@@ -150,7 +150,7 @@ impl Registry {
 }
 
 impl Subscription {
-    /// Returns the position after the last event. A new subscription since that position continues there.
+    /// Returns the position after the last event, from which a new subscription can continue.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};

@@ -93,7 +93,7 @@ impl Write {
         Write::from(Verb::Patch { id: id.into(), patch: patch.into() })
     }
 
-    /// Removes a Thing, and with it the Things of parts that only its document declares. A warning lists their ids.
+    /// Removes a Thing, and the parts that only its document declares. A warning lists the ids of these parts.
     pub fn remove(id: impl Into<String>) -> Write {
         Write::from(Verb::Remove { id: id.into() })
     }

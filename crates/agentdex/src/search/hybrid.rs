@@ -55,7 +55,7 @@ pub(super) struct Hybrid<'a> {
     pub hidden: &'a Hidden,
     pub meaning: &'a Meaning,
     pub cosines: &'a Cosines,
-    /// Sentence to search for. If `None`, the whole request.
+    /// Index of the sentence to search for, or `None` for the whole request.
     pub sentence: Option<usize>,
     /// Minimum cosine, if requested.
     pub threshold: Option<f32>,

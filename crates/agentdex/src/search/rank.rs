@@ -58,7 +58,7 @@ pub(super) struct Ranked {
     pub cosine: Option<f32>,
     /// Score added by a cosine of 1.
     pub meaning_boost: Score,
-    /// Requested share of the title, if it is used.
+    /// Share of the title's words that the request contains, or 0 if titles don't count.
     pub title: f32,
 }
 

@@ -37,7 +37,7 @@ pub struct Search {
     pub facet_query: Option<String>,
     /// Sort key of the hits.
     pub sort_by: SortBy,
-    /// Direction of the sort. By relevance the best hits always come first.
+    /// Direction of the sort. In an order by relevance, the best hits always come first.
     pub sort_order: SortOrder,
     /// Maximum number of hits, [`DEFAULT_LIMIT`] by default.
     pub limit: usize,
@@ -80,7 +80,7 @@ impl Search {
         Search { query: Some(query.into()), ..Search::default() }
     }
 
-    /// Creates a search that matches everything that passes the filters.
+    /// Creates a search for all Things that pass the filters.
     pub fn all() -> Search {
         Search::default()
     }

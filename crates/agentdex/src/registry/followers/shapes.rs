@@ -27,7 +27,8 @@ pub(in crate::registry) struct KnownShapes {
 }
 
 impl KnownShapes {
-    /// Returns the ids of Things whose current shapes were hidden from a caller with these grants.
+    /// Returns the ids of Things that are hidden from a caller with these grants, according to the access recorded with
+    /// their shapes.
     pub fn unseen_by(&self, grants: Option<&Grants>) -> impl Iterator<Item = &str> {
         self.taken_in.unseen_by(grants)
     }

@@ -11,7 +11,8 @@ use crate::{
 /// Maximum length of a subject in the audit trail.
 const MAX_SHOWN: usize = 128;
 
-/// Trusted authorization server: its access tokens are accepted. For [`crate::registry::Builder::issuer`].
+/// Options for a trusted authorization server, whose access tokens are accepted. For
+/// [`crate::registry::Builder::issuer`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct IssuerOptions {
@@ -40,8 +41,8 @@ pub struct IssuerOptions {
 }
 
 impl IssuerOptions {
-    /// Accepts tokens of an issuer for an audience. The owner is `sub`; the scopes `read`, `register`, and `admin`
-    /// grant the roles with these names.
+    /// Creates options that accept an issuer's tokens for an audience. The owner is taken from `sub`; the scopes
+    /// `read`, `register`, and `admin` grant the roles with these names.
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>, fetcher: Fetcher) -> IssuerOptions {
         IssuerOptions {
             issuer: issuer.into(),

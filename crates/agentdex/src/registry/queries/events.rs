@@ -53,7 +53,7 @@ impl Events {
         }
     }
 
-    /// Returns the events of a change by query. Empty if the change concerns no query.
+    /// Returns the query events that a change caused, or an empty slice if it affects no query.
     pub fn of(&self, seq: Seq) -> &[(QueryNo, MatchKind)] {
         self.by_change.get(&seq).map_or(&[], Vec::as_slice)
     }

@@ -201,7 +201,7 @@ impl Known {
         }
     }
 
-    /// Continues at a position, since no query was added before it.
+    /// Skips to a position before which no query was added.
     pub fn skip_to(&mut self, position: Seq) {
         self.position = self.position.max(position);
         self.delayed = Delayed::default();

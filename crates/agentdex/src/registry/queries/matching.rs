@@ -152,9 +152,8 @@ impl Matching {
         self.read.clear();
     }
 
-    /// Returns the events of `relevant` queries caused by a change of membership as visible to a reader: a query
-    /// loses a Thing that became invisible, and gains a Thing that became visible. `format` is the format of the
-    /// Thing.
+    /// Returns the events that a change of membership causes for `relevant` queries, as seen by a reader: a query loses
+    /// each newly invisible Thing, and gains each newly visible Thing. `format` is the format of the Thing.
     pub fn events_of_membership(
         &mut self,
         change: &LoggedChange,

@@ -104,7 +104,7 @@ struct Names {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct StreamKey {
     pub query: String,
-    /// View from which the threshold of the query is computed, if there is one.
+    /// View from which the threshold of the query is computed, or `None` if no threshold is computed.
     pub view: Option<View>,
 }
 
@@ -379,7 +379,8 @@ impl Queries {
         Ok(())
     }
 
-    /// Follows the commits of the store. Calls `start` if a thread has to be started for queries of another store.
+    /// Follows the commits of the store. Calls `start` if a thread has to be started for queries saved by another
+    /// store.
     pub fn follow_store(&self, start: impl Fn() + Send + Sync + 'static) {
         let names = self.names.clone();
         self.store.listen(Arc::new(move |committed| {
@@ -409,7 +410,7 @@ impl Queries {
         drop(dropped);
     }
 
-    /// Names a stored query, unless `is_stored` returns false.
+    /// Makes a stored query available under its name, unless `is_stored` returns false.
     pub fn name_if(&self, saved: Saved, is_stored: impl FnOnce() -> Result<bool>) -> Result<bool> {
         let mut names = self.names();
         let is_stored = is_stored()?;
@@ -419,19 +420,20 @@ impl Queries {
         Ok(is_stored)
     }
 
-    /// Records stored queries to be named, and a thread for them.
+    /// Queues stored queries to be made available under their names, and records that a thread does this.
     pub fn begin_starting(&self, keys: impl IntoIterator<Item = Key>) {
         let mut names = self.names();
         names.unknown.extend(keys);
         names.is_starting = true;
     }
 
-    /// Returns the next stored query to be named.
+    /// Returns the next stored query in this queue.
     pub fn next_unknown(&self) -> Option<Key> {
         self.names().unknown.pop_first()
     }
 
-    /// Records the end of that thread, unless there are more queries. Returns true at the end.
+    /// Records that the thread for this queue ends, unless the queue contains more queries. Returns true if the thread
+    /// ends.
     pub fn end_starting(&self) -> bool {
         let mut names = self.names();
         names.is_starting = !names.unknown.is_empty();
@@ -455,8 +457,8 @@ impl Queries {
         self.names().by_number(number).is_some_and(is_admitted)
     }
 
-    /// Returns the events of `relevant` saved queries caused by a change as visible to a reader. Includes only
-    /// queries already compared with the change.
+    /// Returns the events that a change causes for `relevant` saved queries, as seen by a reader. Includes only queries
+    /// already compared with the change.
     pub fn named_events(
         &self,
         change: &LoggedChange,
@@ -469,8 +471,8 @@ impl Queries {
         Ok(self.with_names(self.events_of(change, is_relevant)?))
     }
 
-    /// Returns the event of a named query for a change as visible to a reader. Returns `None` if there is no event,
-    /// or if the query was not yet compared with the change.
+    /// Returns the event that a change causes for a named query, as seen by a reader. Returns `None` if there is no
+    /// event, or if the query was not yet compared with the change.
     pub fn named_event(&self, change: &LoggedChange, key: Key) -> Result<Option<SavedQueryEvent>> {
         let Some(number) = self.names().saved.get(&key).map(|saved| saved.watched.number) else { return Ok(None) };
         let Key { name, owner } = key;
@@ -507,8 +509,8 @@ impl Queries {
         queries.iter().any(|number| names.by_number(*number).is_some_and(&relevant))
     }
 
-    /// Returns the events of `relevant` saved queries in a finding, for the change of the same log entry as visible
-    /// to a reader.
+    /// Returns the events of `relevant` saved queries in a finding. `change` is the change in the same log entry, as
+    /// seen by a reader.
     pub fn events_of_finding(
         &self,
         finding: &Finding,
@@ -658,8 +660,8 @@ impl QueryEvents {
         self.queries.progress()
     }
 
-    /// Returns the event of the query for a change as visible to a reader. Returns `None` if there is no event or it
-    /// is not yet known.
+    /// Returns the query's event for a change, as seen by the reader. Returns `None` if there is no such event, or if
+    /// the event is not known yet.
     ///
     /// # Errors
     /// [`Error::Index`]

@@ -33,7 +33,7 @@ impl Stored {
         Stored { named, number, view: None, has_given_threshold: false }
     }
 
-    /// Sets the view from which the threshold was computed, or `None` for a given threshold.
+    /// Sets the view from which the threshold was computed. With `None`, a threshold counts as given.
     pub fn with_threshold_from(self, view: Option<View>) -> Stored {
         let has_given_threshold = view.is_none() && self.named.query.threshold.is_some();
         Stored { view, has_given_threshold, ..self }
@@ -50,7 +50,7 @@ impl Stored {
         self.view.as_ref()
     }
 
-    /// True if the threshold reveals nothing that is hidden from a caller admitted by the given access.
+    /// True if the callers admitted by `access` see everything from which the threshold was computed.
     pub fn suits(&self, access: &Access) -> bool {
         self.view.as_ref().is_none_or(|view| view.is_seen_by_those_admitted_by(access))
     }
@@ -65,12 +65,12 @@ impl Stored {
     }
 }
 
-/// Identity of a saved query with its words and filters. Once the query is changed or removed, its `QueryId` is visible
-/// to no caller.
+/// Identity of a saved query with its current words and filters. Once the query is changed or removed, its `QueryId` is
+/// visible to no caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryId(pub(super) QueryNo);
 
-/// Event of a change for a saved query.
+/// Event that a change causes for a saved query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedQueryEvent {
     /// Id of the query, for [`Registry::sees_query`](crate::Registry::sees_query).

@@ -39,7 +39,7 @@ pub struct Tracking {
     pub fetcher: Fetcher,
     /// Converter for fetched documents.
     pub convert: Converter,
-    /// Connects to MCP servers without a card, or whose card lists no tools; `None` to ignore them.
+    /// Describer for MCP servers without a card, or with a card that lists no tools; `None` to ignore such servers.
     pub server_describer: Option<ServerDescriber>,
     /// Trusted keys for agent cards, in addition to those of their domains.
     pub trusted_keys: TrustedKeys,

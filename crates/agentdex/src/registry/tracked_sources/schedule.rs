@@ -115,8 +115,8 @@ impl Schedule {
         Schedule { plans: Mutex::default(), longest: milliseconds(longest.saturating_add(longest / 10)) }
     }
 
-    /// Schedules a poll and a renewal, replacing those scheduled before. A poll further ahead than the longest
-    /// interval, scheduled while the clock was wrong, is moved up to the end of that interval. A source is never
+    /// Schedules the next poll and the next renewal of a source, replacing earlier schedules. A poll that was scheduled
+    /// too far ahead because the clock was wrong is moved up to the end of the longest interval. A source is never
     /// polled twice at the same time: a running poll is completed first.
     pub fn plan(&self, id: &str, poll: Timestamp, renewal: Option<Timestamp>) {
         let poll = Some(poll.min(after(Timestamp::now(), self.longest)));

@@ -94,8 +94,8 @@ impl<'v, 'l> Read<'v, 'l> {
         self.nodes.schema_at(self.root)
     }
 
-    /// Returns the members of the data: name, true if required, and schema. Returns `None` unless the data must be an
-    /// object with listed members.
+    /// Returns the members of the data, each with its name, true if it is required, and its schema. Returns `None`
+    /// unless the data must be an object with listed members.
     pub fn members(&self) -> Option<Vec<(String, bool, Schema)>> {
         let node = self.nodes.get(self.root)?;
         let kinds = if node.is_typed { node.kinds } else { node.implied_kinds() };

@@ -92,7 +92,7 @@ pub(in crate::search) struct Schema {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Node {
     pub kinds: Kinds,
-    /// True if its types are stated, by `type`, `enum` or `const`.
+    /// True if the types are stated by `type`, `enum`, or `const`.
     pub is_typed: bool,
     pub parts: Option<Box<Parts>>,
 }
@@ -192,7 +192,7 @@ pub(super) struct Objects {
     pub others: Option<At>,
     /// True if `additionalProperties` is `true`.
     pub is_open: bool,
-    /// True if it has `properties`.
+    /// True if the schema contains `properties`.
     pub is_listed: bool,
     pub count: Count,
 }

@@ -24,10 +24,9 @@ const MAX_SELECTORS: usize = 16;
 pub(super) struct Outline {
     /// Number of `..` segments.
     pub descents: u32,
-    /// Product, over all brackets, of the number of selectors in a bracket. Evaluation visits up to this many times
-    /// as many nodes.
+    /// Product of the numbers of selectors in all brackets. Evaluation visits up to this many times as many nodes.
     pub selectors: usize,
-    /// Texts required in a description for the query to have a result.
+    /// Texts that a description must contain for the query to have a result.
     pub required: Vec<String>,
     /// Name and string value of a member that a description must have for the query to have a result.
     pub equality: Option<(String, String)>,

@@ -58,8 +58,7 @@ impl Query {
         Ok(Query { path, outline })
     }
 
-    /// True if a description may have results, judging by its text: false if a text required by every result is
-    /// missing.
+    /// True if a description may have results. Returns false if its text lacks a string that every result requires.
     pub fn may_match(&self, description: &str) -> bool {
         let is_missing = |value: &String| memchr::memmem::find(description.as_bytes(), value.as_bytes()).is_none();
         !self.outline.required.iter().any(is_missing) || guard::has_escaped_letters(description)
@@ -80,7 +79,7 @@ impl Query {
         }
     }
 
-    /// Returns the id required in a description for the query to have a result.
+    /// Returns the id that a description must have for the query to have a result.
     pub fn only_id(&self) -> Option<&str> {
         let (member, text) = self.outline.equality.as_ref()?;
         (member == "id").then_some(text.as_str())

@@ -25,7 +25,7 @@ impl Telling {
         self.stem == other.stem && self.forms == other.forms && self.is_whole == other.is_whole
     }
 
-    /// Returns the forms as terms of a field of words.
+    /// Returns the forms as terms of the given field.
     pub fn terms(&self, field: Field) -> impl Iterator<Item = Term> + '_ {
         self.forms.iter().map(move |form| Term::from_field_text(field, form))
     }

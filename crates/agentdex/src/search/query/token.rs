@@ -22,7 +22,7 @@ impl Token {
         text::normalized(&self.written)
     }
 
-    /// True for several parts of a compound name, joined to a word in addition to the parts.
+    /// True for a token that joins several parts of a compound name, in addition to the tokens of these parts.
     pub fn is_whole(&self) -> bool {
         self.parts > 1
     }

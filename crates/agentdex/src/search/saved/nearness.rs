@@ -15,7 +15,7 @@ pub(super) struct Nearness {
 }
 
 impl Nearness {
-    /// Returns `None` if no word of the query is meaningful.
+    /// Creates the condition of a query. Returns `None` if no word of the query is meaningful.
     pub fn new(wording: &Wording, threshold: f32, meaning: &Meaning) -> Option<Nearness> {
         let question = meaning.question(&wording.whole, &wording.sentences)?;
         Some(Nearness { question, threshold })

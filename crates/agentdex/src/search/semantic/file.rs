@@ -51,7 +51,8 @@ pub(super) struct VectorFile {
 }
 
 impl VectorFile {
-    /// Opens the file with its content. Creates a new file if there is no file of this model.
+    /// Opens the file, and returns it with its vectors and position. Creates an empty file if there is no file of this
+    /// model.
     pub fn open(path: PathBuf, model: ModelKey) -> Result<(VectorFile, Vectors, Option<Position>)> {
         Self::read(&path, model).map_err(io_error(&path))
     }

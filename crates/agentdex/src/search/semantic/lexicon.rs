@@ -16,8 +16,8 @@ pub(super) struct Lexicon {
 }
 
 impl Lexicon {
-    /// Reads a number of texts, and returns them with the remaining bytes. Returns `None` if the texts are incomplete
-    /// or not distinct.
+    /// Reads `count` texts, and returns them with the remaining bytes. Returns `None` if the texts are incomplete or
+    /// not distinct.
     pub fn read(bytes: &'static [u8], count: usize) -> Option<(Lexicon, &'static [u8])> {
         let (ends, rest) = bytes.split_at_checked(count.checked_mul(4)?)?;
         let ends = ends.as_chunks::<4>().0;

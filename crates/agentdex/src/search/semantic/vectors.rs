@@ -169,8 +169,8 @@ impl Vectors {
         self.move_together();
     }
 
-    /// Maps a file. If it contains the values of a full block, they are read from it from now on. All offsets must
-    /// refer to this file.
+    /// Maps a file into memory. From now on, the values of full blocks that it contains are read from the file. All
+    /// offsets must refer to this file.
     pub fn map(&mut self, file: OwnedBytes) {
         self.file = Mapped(Some(file));
         (0..self.rows / ROWS_IN_A_BLOCK).for_each(|block| self.leave_memory(block));

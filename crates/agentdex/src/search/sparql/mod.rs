@@ -66,13 +66,13 @@ impl Query {
         })
     }
 
-    /// Returns the kind of its results.
+    /// Returns the kind of results that the query produces.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Evaluates the query, and serializes the results in a format of [`Format::all_for`] its kind. Blocks for up to
-    /// 5 s.
+    /// Evaluates the query, and serializes the results in a format that [`Format::all_for`] returns for its kind.
+    /// Blocks for up to 5 s.
     ///
     /// # Errors
     /// [`Error::QueryTooCostly`] if it exceeds a limit, [`Error::InvalidQuery`] for an unknown function.

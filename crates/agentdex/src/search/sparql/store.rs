@@ -165,7 +165,7 @@ impl Part {
         self.segment.rows().iter().filter(|row| !self.dead.contains(&graph_of(row)))
     }
 
-    /// True if the graph of the row still contains it.
+    /// True if the graph of the row still contains the row.
     pub fn is_live(&self, row: &Row) -> bool {
         self.dead.is_empty() || !self.dead.contains(&graph_of(row))
     }

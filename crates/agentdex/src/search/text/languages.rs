@@ -55,7 +55,7 @@ impl Language {
         (0..LANGUAGES.len()).map(Language)
     }
 
-    /// Returns the tags of texts in the language.
+    /// Returns the language tags that select the language.
     pub fn tags(self) -> impl Iterator<Item = &'static str> {
         let forms: &[&str] = if self.tag() == "no" { &["nb", "nn"] } else { &[] };
         [self.tag()].into_iter().chain(forms.iter().copied())
