@@ -94,7 +94,7 @@ pub enum Error {
         /// The violated rule, and a remedy for the operator.
         reason: String,
     },
-    /// No connection could be made, or it broke before the answer.
+    /// No connection could be established, or the connection broke before the answer.
     #[error("{url} can't be reached: {reason}")]
     Unreachable {
         /// URL without secrets.

@@ -33,12 +33,13 @@ pub struct FirstThatAnswers {
 }
 
 impl FirstThatAnswers {
-    /// Tries these agents in order.
+    /// Creates a fallback that tries these agents in order.
     pub fn of(agents: impl IntoIterator<Item = Agent>) -> FirstThatAnswers {
         FirstThatAnswers { agents: agents.into_iter().collect(), query: None }
     }
 
-    /// Searches with `query` if all of the agents fail, and tries the agents found that weren't tried before.
+    /// Adds a search with `query` for the case that all agents fail. Agents found by the search are tried, unless they
+    /// were tried before.
     pub fn or_found_by(self, query: impl Into<String>) -> FirstThatAnswers {
         FirstThatAnswers { query: Some(query.into()), ..self }
     }

@@ -373,7 +373,7 @@ impl Registry {
         Ok(self.0.has_tracked_sources.load(Ordering::Relaxed) && self.0.store.metadata(id)?.is_some())
     }
 
-    /// Adds the metrics of `source` to those of the registry, until the last other reference to it is dropped.
+    /// Adds the metrics of `source` to those of the registry, until all other references to `source` are dropped.
     pub fn add_metrics(&self, source: &Arc<impl MetricSource + 'static>) {
         self.0.measures.add(source);
     }

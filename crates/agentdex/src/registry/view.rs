@@ -28,7 +28,7 @@ impl View {
         }
     }
 
-    /// True if all callers admitted by the given access see at least this view.
+    /// True if all callers admitted by the given access see everything in this view.
     pub fn is_seen_by_those_admitted_by(&self, access: &Access) -> bool {
         match self {
             View::Public => true,

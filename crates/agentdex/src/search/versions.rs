@@ -141,7 +141,7 @@ impl VersionTerms {
         Ok(range.map(|range| VersionTerms { from: "".into(), range }))
     }
 
-    /// Returns the common prefix of these terms.
+    /// Returns the common prefix of the terms.
     pub fn from(&self) -> &str {
         &self.from
     }

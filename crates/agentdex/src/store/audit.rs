@@ -197,9 +197,9 @@ impl Audit {
         Ok(Audited { entries, last })
     }
 
-    /// Returns a commit that drops some of the entries beyond retention, separately for each chain, or `None`. The
-    /// age of an entry is based on the latest arrival time among the entries up to it in its chain, ignoring times in
-    /// the future. `state` is that of the last commit.
+    /// Returns a commit that drops some of the entries beyond retention, separately for each chain, or `None` if there
+    /// are no such entries. The age of an entry is based on the latest arrival time among the entries up to it in its
+    /// chain, ignoring times in the future. `state` is the state after the last commit.
     pub fn trim_step(&self, state: &State, tree: &Tree, now: Timestamp, options: &Options) -> Result<Option<Sealed>> {
         let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
         let too_old = Timestamp(now.0.saturating_sub(retained_for));

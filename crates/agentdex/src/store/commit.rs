@@ -89,8 +89,8 @@ impl Committer {
         self.carry_out(true, |work| work.accept_clock(&self.view))
     }
 
-    /// Submits a transaction. Waiting for the ticket, polling it, or dropping it commits the transaction, unless it was
-    /// committed before together with another transaction.
+    /// Submits a transaction. The transaction is committed when its ticket is waited for, polled, or dropped, unless it
+    /// was committed earlier together with another transaction.
     pub fn submit(self: &Arc<Self>, transaction: Transaction) -> Ticket {
         let reply = Arc::new(Reply::default());
         let mut queue = self.queue();

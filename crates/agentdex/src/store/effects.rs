@@ -94,7 +94,7 @@ impl Effects {
         (self.audited, self.narrows) = (to.audited, to.narrows);
     }
 
-    /// Makes a written commit visible to readers. `state` is the state of the store after it.
+    /// Makes a written commit visible to readers. `state` is the state of the store after the commit.
     pub fn publish(mut self, view: &View, state: State, time: &LogClock) {
         match self.time {
             Some(LogTime::Advanced(at)) => drop(time.advance(at)),

@@ -42,7 +42,7 @@ impl Grace {
         self.granted.store(true, Ordering::Release);
     }
 
-    /// Returns the time at which the store was opened, until the extension is written to the tree.
+    /// Returns the time at which the store was opened, or `None` once the extension is written to the tree.
     pub fn pending(&self) -> Option<Timestamp> {
         (!self.granted.load(Ordering::Acquire)).then_some(self.opened)
     }

@@ -29,7 +29,8 @@ impl LocalState<'_> {
         self.view.local.position(follower)
     }
 
-    /// Stores the position of a follower. Cheap: regardless of the number of calls, it is written twice per second.
+    /// Stores the position of a follower. Cheap: the position is written twice per second, regardless of the number of
+    /// calls.
     ///
     /// # Errors
     /// [`crate::Error::LimitExceeded`], [`crate::Error::WritesClosed`], [`crate::Error::ShuttingDown`].

@@ -295,7 +295,7 @@ impl Log {
         Ok(changes)
     }
 
-    /// Returns the lives of an id, as far as they are in the log. Includes entries that are not yet durable, since
+    /// Returns the lives of an id, as far as the log contains them. Includes entries that are not yet durable, since
     /// commits announce an entry before the end of the log moves.
     pub fn lives(&self, id: &str, creations: &impl Creations) -> Result<Lives> {
         let creation = creations.creation(id)?;
@@ -334,9 +334,9 @@ impl Log {
         Ok(record.seq == seq || record.declared()?.0.iter().any(|declaration| declaration.base == seq))
     }
 
-    /// Returns a commit that drops some of the entries beyond retention, or `None`. The age of an entry is based on
-    /// the latest arrival time among the entries up to it, ignoring times in the future; the latest entries are
-    /// retained regardless of age. `state` is that of the last commit.
+    /// Returns a commit that drops some of the entries beyond retention, or `None` if there are no such entries. The
+    /// age of an entry is based on the latest arrival time among the entries up to it, ignoring times in the future;
+    /// the latest entries are retained regardless of age. `state` is the state after the last commit.
     pub fn trim_step(&self, state: &State, past: &Past, now: Timestamp, options: &Options) -> Result<Option<Sealed>> {
         let retained_for = i64::try_from(options.retained_for.as_millis()).unwrap_or(i64::MAX);
         let too_old = Timestamp(now.0.saturating_sub(retained_for));

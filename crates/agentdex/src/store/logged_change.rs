@@ -26,7 +26,7 @@ pub enum ChangeOrigin {
     /// A change of membership by which the Thing became visible or invisible to the reader. Contains the last
     /// description seen by the reader, if known.
     Membership(Option<Box<str>>),
-    /// A deletion of a Thing that the reader never saw while it was connected. It contains only the id.
+    /// A deletion of a Thing that the reader never saw while connected. The deletion contains only the id.
     Unseen {
         /// True if the reader has left a namespace. A single log entry may then lead to many changes.
         by_membership: bool,

@@ -211,8 +211,8 @@ impl Drop for Handle {
 }
 
 impl Store {
-    /// Opens or creates the store in a directory, and extends every expiry with a ttl to that ttl from now. The
-    /// directory is made accessible to its owner only; the files of the store are in `store`.
+    /// Opens or creates the store in a directory. Records with a time to live get their full time to live from now on.
+    /// The directory is made accessible to its owner only; the files of the store are in `store`.
     ///
     /// # Errors
     /// [`crate::Error::StoreInUse`], [`crate::Error::UnsupportedStoreFormat`], [`crate::Error::StoreBehind`] and
@@ -273,9 +273,9 @@ impl Store {
         self.view.log.watch()
     }
 
-    /// Submits a transaction. Its writes are applied atomically, with an outcome for each write. Waiting for the
-    /// ticket, polling it, or dropping it commits the transaction, unless it was committed before together with another
-    /// transaction. Transactions are committed in the order of submission.
+    /// Submits a transaction. Its writes are applied atomically, with an outcome for each write. The transaction is
+    /// committed when its ticket is waited for, polled, or dropped, unless it was committed earlier together with
+    /// another transaction. Transactions are committed in the order of submission.
     pub fn submit(&self, transaction: Vec<Write>) -> Ticket {
         self.handle.committer.submit(transaction.into())
     }
@@ -505,8 +505,8 @@ impl Store {
         self.view.log.history(id, since, limit, &*self.view)
     }
 
-    /// Returns the lives of an id, as far as they are in the log ([`Lives`]), or `None` if the Thing was
-    /// public in all retained changes.
+    /// Returns the lives of an id, as far as the log contains them ([`Lives`]), or `None` if the Thing was public in
+    /// all retained changes.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -517,7 +517,7 @@ impl Store {
         self.lives(id).map(Some)
     }
 
-    /// Returns the lives of an id, as far as they are in the log.
+    /// Returns the lives of an id, as far as the log contains them.
     ///
     /// # Errors
     /// [`crate::Error::Store`]
@@ -638,7 +638,7 @@ impl Store {
         self.handle.committer.log_time()
     }
 
-    /// Resets the time of the log to the clock's, if it is ahead of the clock. Returns the previous and the new time.
+    /// Resets the time of the log to the time of the clock, if the log is ahead. Returns the previous and the new time.
     /// Blocks until the write is durable.
     ///
     /// # Errors

@@ -21,7 +21,8 @@ pub struct Options {
     pub cache_bytes: u64,
     /// Maximum number of transactions per flush.
     pub group_size: usize,
-    /// Last known positions of the log. A store with the epoch of such a position that ends before it is refused.
+    /// Last known positions of the log. A store is refused if it has the epoch of such a position, but ends before the
+    /// position.
     pub followed: Vec<Position>,
     /// Hook called before each flush, for tests that count, delay, or fail flushes.
     #[doc(hidden)]

@@ -23,7 +23,7 @@ use crate::{
     change::{ChangeKind, Seq},
 };
 
-/// A life of an id, from its creation to its deletion, as far as it is in the log.
+/// A life of an id, from its creation to its deletion, as far as the log contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Life {
     /// Position of the creation, or `None` if the log no longer contained it when the life was read.

@@ -51,8 +51,8 @@ pub struct Salvaged {
     pub changes: u64,
     /// Lost records and parts, with reasons.
     pub lost: Vec<Fault>,
-    /// True if access, keys, and namespaces are proven to be the latest by the witness. Otherwise all records are
-    /// private, and there are no keys, namespaces, and saved queries.
+    /// True if the witness proves that access, keys, and namespaces are the latest. Otherwise all records are private,
+    /// and there are no keys, namespaces, and saved queries.
     pub is_proven: bool,
     /// Ids of revoked keys.
     pub revoked: Vec<String>,

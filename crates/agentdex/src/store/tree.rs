@@ -79,7 +79,7 @@ impl Tree {
         Tree { db, undurable: RwLock::default(), generation: AtomicU64::new(0), damage: Damage::default() }
     }
 
-    /// Returns the tree for a short time. [`Tree::close`] waits for its holders.
+    /// Returns the tree, to be held only briefly: [`Tree::close`] waits for all holders.
     ///
     /// # Errors
     /// [`Error::ShuttingDown`] after the tree was closed.

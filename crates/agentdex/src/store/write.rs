@@ -105,7 +105,7 @@ pub struct OwnDeclaration {
     /// True to refuse an original in another format that would drop content of the record
     /// ([`crate::Error::LossyImport`]).
     pub only_lossless: bool,
-    /// True to refuse to widen the access of the record if another text remains the served text
+    /// True to refuse wider access to the record if another text remains the served text
     /// ([`crate::Error::VersionNotServed`]).
     pub only_itself_published: bool,
     /// Access to the text and its original, if narrower than the access to the record.

@@ -43,7 +43,8 @@ impl Unseen {
         Unseen { read: position, ..Unseen::default() }
     }
 
-    /// Reads the log up to its durable end. Returns false if the log no longer contains the changes in between.
+    /// Reads the log up to its durable end. Returns false if the log no longer contains all changes since the last
+    /// read.
     pub fn read_on(&mut self, store: &Store) -> Result<bool> {
         let end = *store.durable().borrow();
         while self.read < end {

@@ -102,7 +102,7 @@ impl Waiting {
         self.stop.is_requested()
     }
 
-    /// Suspends the follower, or lets it continue.
+    /// Suspends or resumes the follower.
     pub fn hold(&self, is_held: bool) {
         self.lock().is_held = is_held;
         self.changed.notify_all();

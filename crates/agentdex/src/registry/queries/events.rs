@@ -36,7 +36,7 @@ impl Events {
         self.count = self.by_change.values().map(Vec::len).sum();
     }
 
-    /// Adds the event of a change for a query, unless it is already recorded.
+    /// Records the event that a change causes for a query, unless the event is already recorded.
     pub fn add(&mut self, seq: Seq, query: QueryNo, kind: MatchKind) {
         if seq <= self.forgotten {
             return;

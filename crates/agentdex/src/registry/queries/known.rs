@@ -100,7 +100,7 @@ impl Known {
         &self.delayed
     }
 
-    /// Returns the events of a change for all queries.
+    /// Returns the events that a change causes for all queries.
     pub fn events_of(&self, seq: Seq) -> &[(QueryNo, MatchKind)] {
         self.events.of(seq)
     }
@@ -151,7 +151,7 @@ impl Known {
         self.delayed.next_turn()
     }
 
-    /// Records the event of a change for a query, if the query was already being compared with changes.
+    /// Records the event that a change causes for a query, provided that the query is being compared with changes.
     /// [`Known::end_turn`] makes it visible to readers of many queries.
     pub fn note(&mut self, change: &Change, query: QueryNo, before: bool, after: bool) {
         let is_compared = self.since.get(&query).is_some_and(|since| *since < change.seq);
@@ -161,7 +161,7 @@ impl Known {
         }
     }
 
-    /// Ends the current turn, in which its queries were compared with the change at this position.
+    /// Ends the current turn. All of its queries have been compared with the change at this position.
     pub fn end_turn(&mut self, seq: Seq) {
         if !self.noted.is_empty() {
             self.journal.add(seq, Content::Events(std::mem::take(&mut self.noted).into()));

@@ -26,12 +26,12 @@ impl Matches {
         self.of(id).binary_search(&query).is_ok()
     }
 
-    /// True if this number of pairs can be added.
+    /// True if this number of matches can be added.
     pub fn has_room_for(&self, pairs: usize) -> bool {
         self.pairs.saturating_add(pairs) <= MAX_PAIRS
     }
 
-    /// Adds a pair.
+    /// Records that a Thing matches a query.
     pub fn add(&mut self, id: &str, query: QueryNo) {
         let numbers = self.of(id);
         if let Err(at) = numbers.binary_search(&query) {
@@ -41,7 +41,7 @@ impl Matches {
         }
     }
 
-    /// Adds a pair or removes it.
+    /// Records whether a Thing matches a query.
     pub fn set(&mut self, id: &str, query: QueryNo, is_match: bool) {
         match self.of(id).binary_search(&query) {
             Ok(at) if !is_match => {

@@ -131,7 +131,7 @@ impl Matching {
         }
     }
 
-    /// True if a query that matches this number of Things stays below the maximum number of pairs.
+    /// True if a query with this number of matches doesn't exceed the maximum number of matches.
     pub fn has_room_for(&self, matches: usize) -> bool {
         self.matches.has_room_for(matches)
     }

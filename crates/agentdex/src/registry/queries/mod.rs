@@ -390,7 +390,7 @@ impl Queries {
         }));
     }
 
-    /// Commits a query, which then replaces the known query of its name.
+    /// Commits a query with `commit`. Afterwards, the query replaces the known query of the same name.
     pub fn commit(&self, saved: Saved, commit: impl FnOnce() -> Result<()>) -> Result<()> {
         let (key, stored_as) = (saved.stored.key(), saved.stored_as);
         self.names().prepared.push(saved);
@@ -644,8 +644,8 @@ impl QueryEvents {
         QueryEvents { queries: queries.clone(), watched, reader: Some(reader) }
     }
 
-    /// True unless the query was a saved query and has been removed or replaced, or has become invisible to its
-    /// reader. Such a query has no further events.
+    /// False if the query is a saved query, and was removed or replaced, or became invisible to its reader. Such a
+    /// query has no further events.
     pub fn is_seen(&self) -> bool {
         self.reader.as_ref().is_none_or(|reader| self.queries.is_seen(QueryId(self.watched.number), reader))
     }

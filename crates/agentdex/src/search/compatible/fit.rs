@@ -187,8 +187,8 @@ impl Matcher {
     }
 
     /// Matches each port of `to` with the best port of `from`. With [`Side::Input`], `from` is the available data, and
-    /// `to` the inputs of a capability. With [`Side::Output`], `from` is its outputs, and `to` the wanted data. Unnamed
-    /// data matches the only port. Calls `each` for each port of `to`.
+    /// `to` the inputs of a capability. With [`Side::Output`], `from` is the outputs of a capability, and `to` the
+    /// wanted data. Unnamed data matches the only port. Calls `each` for each port of `to`.
     pub fn supplied(
         &self,
         from: &[Port],

@@ -133,7 +133,7 @@ impl Outcome {
         self
     }
 
-    /// Changes an impossible outcome to one that may fail, since it applies only to some of the values.
+    /// Weakens an impossible outcome to a possible failure, since the outcome applies only to some of the values.
     pub fn weakened(mut self) -> Outcome {
         if self.is_impossible() {
             self.certainty = Certainty::MayFail;

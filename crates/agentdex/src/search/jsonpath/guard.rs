@@ -30,7 +30,7 @@ pub(super) struct Outline {
     pub required: Vec<String>,
     /// Name and string value of a member that a description must have for the query to have a result.
     pub equality: Option<(String, String)>,
-    /// Members of a description read by the query, or `None` if it may read all members.
+    /// Members of a description read by the query, or `None` if the query may read all members.
     pub members: Option<BTreeSet<String>>,
 }
 

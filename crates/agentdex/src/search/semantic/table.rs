@@ -326,8 +326,8 @@ impl UnknownWords {
     }
 }
 
-/// Calls `each` with the English stem of each word of a text, the word in lower case and ASCII, and whether it is a
-/// name that was also split. A run of ideographs is a single word.
+/// Calls `each` for each word of a text, with its English stem, the word in lower case and ASCII, and true if the word
+/// is a name that was also split. A run of ideographs is a single word.
 pub fn for_each_word(text: &str, mut each: impl FnMut(&str, &str, bool)) {
     let mut run = String::new();
     let mut run_end = 0;

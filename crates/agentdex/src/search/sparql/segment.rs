@@ -73,7 +73,7 @@ impl Segment {
         self.rows.get(number)
     }
 
-    /// Returns the positions in a sort order of rows with the given prefix.
+    /// Returns the range of rows with the given prefix, as positions in a sort order.
     pub fn range(&self, order: Order, start: &[u32]) -> Range<usize> {
         let compare = |row: &Row| {
             let key = key(row, order);

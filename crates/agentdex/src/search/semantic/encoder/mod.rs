@@ -72,7 +72,7 @@ impl Encoder {
         })
     }
 
-    /// Returns the number of dimensions of its vectors.
+    /// Returns the number of dimensions of the encoder's vectors.
     pub fn dimensions(&self) -> usize {
         self.words.ncols()
     }

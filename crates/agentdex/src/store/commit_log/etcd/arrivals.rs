@@ -42,7 +42,7 @@ impl Arrivals {
         self.commits.len() >= ENOUGH || self.bytes >= ENOUGH_BYTES
     }
 
-    /// Adds a commit. Returns false if it isn't the next one.
+    /// Adds a commit. Returns false if its number is not the next number.
     pub fn add(&mut self, number: u64, pairs: Pairs) -> bool {
         if number != self.next {
             return false;
