@@ -2,10 +2,10 @@
 //! lasts from the creation of a Thing to its removal.
 //!
 //! A reader sees a life at a position if the reader's current grants satisfy the access at that position. A membership
-//! counts from its current start. If the reader sees the end of a life, it receives the changes from the first
-//! position after which it sees the life without interruption. Otherwise, it receives a single deletion, at the last
-//! position where the life became invisible. Thus a text that was ever hidden is not shown again within that life,
-//! except to readers who could always see it.
+//! counts from its current start. If the reader sees the end of a life, it receives the changes from the first position
+//! after which it sees the life without interruption. Otherwise, it receives a single deletion, at the last position at
+//! which the life became invisible. Thus a text that was ever hidden is not shown again within that life, except to
+//! readers who could always see it.
 
 use crate::{
     access::{Access, Grants, Visibility},

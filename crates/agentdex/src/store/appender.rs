@@ -75,8 +75,8 @@ impl Appender {
         self.is_behind.swap(false, Ordering::Relaxed)
     }
 
-    /// Commits transactions, and pending uses and revocations of keys. Returns an outcome for each transaction. The commit
-    /// isn't synced yet. `has_more` returns true if other transactions are waiting.
+    /// Commits transactions together with pending uses and revocations of keys, without syncing the commit. Returns an
+    /// outcome for each transaction. `has_more` returns true if other transactions are waiting.
     pub fn commit(&self, mut transactions: Vec<Transaction>, has_more: &dyn Fn() -> bool) -> Vec<Result<Applied>> {
         let view = &*self.view;
         let is_binding = transactions.iter().any(|transaction| !transaction.dry_run);

@@ -123,7 +123,8 @@ impl Staged {
         Staged { revokes: sealed.revokes || effects.narrows, sealed, effects }
     }
 
-    /// Derives the effects of a sealed commit from its pairs, ascending by key. The tree doesn't contain it yet.
+    /// Derives the effects of a sealed commit from its pairs, ascending by key. The tree doesn't contain the commit
+    /// yet.
     pub fn of(view: &View, db: &Database, sealed: Sealed) -> Result<Staged> {
         let Sealed { pairs, before, state, .. } = &sealed;
         let former = |key: &IVec| match before.get(key) {

@@ -34,8 +34,8 @@ pub(super) struct Work {
     pub next_grace: Option<IVec>,
     /// True if this is the last chance to write pending keys.
     pub is_ending: bool,
-    /// Commit that readers see, and that isn't synced yet. It is synced before anything else is written, so that a
-    /// power failure leaves a single incomplete commit at most.
+    /// Unsynced commit, already visible to readers. It is synced before anything else is written, so that a power
+    /// failure leaves a single incomplete commit at most.
     pub shown: Option<Unsynced>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Decided<T> {
     pub staged: Option<Staged>,
 }
 
-/// A commit that isn't synced yet.
+/// An unsynced commit.
 pub(super) struct Unsynced {
     state: State,
     revokes: bool,

@@ -56,7 +56,7 @@ pub(super) struct Cluster<L = Directories> {
     pub log: L,
 }
 
-/// A log that stores share.
+/// A log shared by stores.
 pub(super) trait Shared {
     /// Ends all faults that would keep stores from catching up.
     fn calm(&self) {}

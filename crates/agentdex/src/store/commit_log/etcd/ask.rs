@@ -2,14 +2,15 @@
 
 use agentdex_etcd::{Answer, Client, Error, Txn, message::TxnResponse};
 
-/// What etcd has told of itself.
+/// State of etcd, according to its answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen {
     pub cluster: u64,
     pub revision: i64,
 }
 
-/// Sends a transaction to each endpoint until one answers. It has to be one that may be carried out twice.
+/// Sends a transaction to each endpoint in turn until an endpoint answers. The transaction must be safe to execute
+/// twice.
 pub(super) async fn ask(client: &Client, txn: &Txn) -> Result<Answer<TxnResponse>, Error> {
     let mut endpoint = client.endpoint();
     let mut left = client.endpoints().len();

@@ -4,20 +4,21 @@ use std::sync::Arc;
 
 use super::encoding::{Encoded, Head};
 
-/// A commit that was sent, or is about to be.
+/// Attempt to append a commit, which was sent or is about to be sent.
 #[derive(Debug, Clone)]
 pub(super) struct Attempt {
     pub encoded: Arc<Encoded>,
-    /// True if the further values of the commit are in etcd.
+    /// True if the additional values of the commit are stored in etcd.
     pub has_parts: bool,
-    /// True if the commit may be in the log without this node's knowledge.
+    /// True if the log may contain the commit without this node knowing it.
     pub may_be_applied: bool,
-    /// Whose commit has arrived under the number, if any: true for this one.
+    /// True if this commit has arrived under its number, false if another commit has, and `None` until one of them
+    /// arrives.
     pub is_own: Option<bool>,
 }
 
 impl Attempt {
-    /// Notes the commit that has arrived under the number of this one.
+    /// Records the commit that has arrived under the number of this attempt.
     pub fn note(&mut self, number: u64, head: &Head<'_>) {
         if number == self.encoded.number {
             self.is_own = Some(head.id == self.encoded.id && head.digest == self.encoded.digest);

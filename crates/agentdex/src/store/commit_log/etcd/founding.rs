@@ -1,4 +1,4 @@
-//! Identity of a log: which registry it belongs to, and where it begins.
+//! Identity of a log: its registry, and the commit before its beginning.
 
 use agentdex_etcd::{Client, Compare, KeyRange, Op, Range, Txn};
 use serde::{Deserialize, Serialize};

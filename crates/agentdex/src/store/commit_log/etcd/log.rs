@@ -23,25 +23,25 @@ use super::{
     options::Limits,
 };
 
-/// What the tasks of a log share.
+/// State shared by the tasks of a log.
 pub(super) struct Log {
     pub client: Client,
     pub keys: Keys,
     pub node: Node,
     /// Name of the node, which is the same after a restart.
     pub name: String,
-    /// URL of its REST API, for the other nodes.
+    /// URL of the node's REST API, for the other nodes.
     pub url: Option<String>,
     pub founded: Founded,
     pub limits: Limits,
     pub state: Mutex<State>,
-    /// Commits have arrived, or a turn has changed.
+    /// Notified when commits arrive, and when the turn changes.
     pub changed: Condvar,
-    /// The store has installed some commits.
+    /// Notified when the store has installed commits.
     pub room: Notify,
-    /// A node waits for its turn: its key is to be put.
+    /// Notified when this node starts waiting for its turn, so that it writes its key.
     pub asks: Notify,
-    /// Held while commits are read.
+    /// Lock held while commits are read.
     pub reading: tokio::sync::Mutex<()>,
 }
 
@@ -56,9 +56,9 @@ pub(super) struct State {
     pub lease: i64,
     pub nodes: Nodes,
     pub progress: Progress,
-    /// The last commit that was sent.
+    /// Last commit that was sent.
     pub attempt: Option<Attempt>,
-    /// What the last linearizable answer has told of etcd.
+    /// State of etcd according to the last linearizable answer.
     pub seen: Option<Seen>,
     /// Reason why the log can't be followed any more.
     pub broken: Option<Broken>,
@@ -70,14 +70,14 @@ impl Log {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells everyone that something has arrived.
+    /// Notifies everyone waiting for arrivals.
     pub fn notify(&self) {
         self.changed.notify_all();
         let wake = self.state().wake.clone();
         wake.iter().for_each(|wake| wake());
     }
 
-    /// Ends the log for good.
+    /// Stops following the log for good.
     pub fn break_off(&self, broken: Broken) {
         tracing::error!(reason = %broken.0, "the log of the cluster can't be followed any more");
         self.state().broken.get_or_insert(broken);
@@ -86,7 +86,7 @@ impl Log {
 }
 
 impl State {
-    /// Notes a commit, which names the node with the next turn.
+    /// Records a commit. `turn` is the node with the next turn.
     pub fn note_turn(&mut self, by: Node, turn: Option<Node>) {
         self.turn.note(by, turn, Instant::now());
         self.waiting.remove(&by);

@@ -45,7 +45,7 @@ mod presence;
 mod tests;
 mod waiting;
 
-/// The log of a cluster.
+/// Log of a cluster, stored in etcd.
 pub(crate) struct EtcdLog {
     log: Arc<Log>,
     /// `None` once the log is closed.

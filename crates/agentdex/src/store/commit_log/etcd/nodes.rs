@@ -12,7 +12,7 @@ use crate::change::Timestamp;
 pub(crate) struct NodeEntry {
     /// Random identifier of the node's current run, generated at startup.
     pub run: String,
-    /// URL of its REST API, if it has one for clients.
+    /// URL of the node's REST API, if it serves clients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Version of the program.

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use super::super::turn::Node;
 
-/// Times and limits, which tests shorten.
+/// Timeouts and intervals, which tests shorten.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Time after which an append without an answer is [`Appended::Unknown`](super::super::Appended::Unknown).
     pub append_wait: Duration,
-    /// Time after which the end of the log is asked for if nothing arrives.
+    /// Time without arrivals after which the end of the log is requested.
     pub silence: Duration,
     /// Time to live of the node's lease.
     pub lease: Duration,
-    /// Interval at which a node tells the others how far it is.
+    /// Interval at which a node reports its progress to the other nodes.
     pub update: Duration,
 }
 
@@ -24,16 +24,16 @@ impl Default for Limits {
     }
 }
 
-/// Pause after a failed call, at first and at most.
+/// First and longest pause after a failed call.
 pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// Who a node is.
+/// Identity of a node.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
-    /// Number by which turns are passed on, drawn at each start.
+    /// Random id of the node in turns, generated at each start.
     pub node: Node,
-    /// Name, which is the same after a restart.
+    /// Name of the node, which is the same after a restart.
     pub name: String,
-    /// URL of its REST API, for the other nodes.
+    /// URL of the node's REST API, for the other nodes.
     pub url: Option<String>,
 }

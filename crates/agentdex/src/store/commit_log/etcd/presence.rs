@@ -103,7 +103,7 @@ impl Log {
         }
     }
 
-    /// Becomes the leader if there is none. Returns true if this node is it.
+    /// Becomes the leader if there is no leader. Returns true if this node is the leader.
     async fn become_leader(&self, lease: &Lease) -> Result<bool, Absence> {
         let leader = self.keys.leader();
         let claim = Txn::new()
@@ -153,7 +153,7 @@ impl Log {
     }
 }
 
-/// Reason why the key of a node isn't there.
+/// Reason why the key of a node is missing.
 #[derive(Debug)]
 enum Absence {
     /// The key belongs to another process, which keeps it alive.

@@ -62,7 +62,7 @@ struct Etcd {
     flags: Vec<String>,
 }
 
-/// The program, or `None` where it isn't installed.
+/// Returns the path of the program, or `None` if it isn't installed.
 fn program() -> Option<PathBuf> {
     let program = env::var_os("AGENTDEX_ETCD").map_or_else(|| PathBuf::from("etcd"), PathBuf::from);
     let is_there = Command::new(&program).arg("--version").output().is_ok_and(|output| output.status.success());
