@@ -216,7 +216,9 @@ fn what_retention_drops_is_synced_before_the_next_commit() {
     };
     let options = Options::default().retained_changes(3).retained_at_any_age(3).before_flush(FlushHook::new(count));
     let store = TestStore::with_in(directory_on_disk(), options);
-    (0..10).for_each(|number| drop(store.put("urn:a", &format!(r#"{{"a":{number}}}"#))));
+    (0..10).for_each(|number| {
+        store.put("urn:a", &format!(r#"{{"a":{number}}}"#));
+    });
     let before = flushes.load(Ordering::SeqCst);
     store.trim_log(Timestamp::now()).expect("it succeeds");
     assert_eq!((store.log().len(), flushes.load(Ordering::SeqCst)), (3, before));
