@@ -1,9 +1,9 @@
-//! `Database`: an open sled database that can always be closed.
+//! `Database`: sled, without its endless flushes.
 //!
 //! sled 0.34 first reserves the place of a page in its log, and then writes a page that is too large for the log to a file
 //! of its own. If that file can't be written (too many open files, no disk space), sled returns an error, but never
 //! releases the place. From then on, each flush of the database waits forever. While it waits, no other database of the
-//! process can be written to, since sled has one lock for all batches. Dropping the database flushes it as well.
+//! process can be written to, since sled has a common lock for all batches. Dropping the database flushes it as well.
 //!
 //! Therefore, a database with such an error is neither written to nor flushed any more, and stays open until the process
 //! ends. Reads go on. They can cause the error, too, since sled splits and merges pages as it reads them.
@@ -18,7 +18,8 @@ use std::{
 
 use sled::{Batch, IVec};
 
-use super::sync::BLOBS;
+/// The folder of large pages.
+pub(super) const BLOBS: &str = "blobs";
 
 /// An open database. Clones share it.
 #[derive(Clone)]
@@ -164,7 +165,7 @@ mod tests {
     }
 
     /// Opens a database with a number of pairs, removes its folder of large pages, and returns whether an attempt fails.
-    /// Checks that the database can be closed afterwards, and that another one can still be written to.
+    /// Checks that the database can be closed afterwards, and that another database can still be written to.
     fn fails(pairs: u8, attempt: impl FnOnce(&Database) -> bool + Send + 'static) -> bool {
         let (done, is_done) = mpsc::channel();
         thread::spawn(move || {

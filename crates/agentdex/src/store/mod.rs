@@ -7,7 +7,7 @@
 //!   recovery, preserved until the store is verified; torn writes after a power failure
 //! - `directory`, `open`, `sync`: lock and format version; loading; the part of a flush that sled omits
 //! - `held`: directories opened by this process
-//! - `database`: an open sled database that can always be closed
+//! - `database`: sled, without its endless flushes
 //! - `tree`: the tree as visible to readers, limited to durable data
 //! - `queue`, `commit`, `reply`: group commit; waiting threads commit themselves
 //! - `work`: the steps of a commit

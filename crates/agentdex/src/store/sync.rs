@@ -16,10 +16,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::recovery::{names, put};
+use super::{
+    database::BLOBS,
+    recovery::{names, put},
+};
 
-/// The folder of large pages, and that of their second names, in sled's.
-pub(super) const BLOBS: &str = "blobs";
+/// The folder of the second names of large pages, in sled's.
 const KEPT_BLOBS: &str = "blobs.kept";
 
 /// Files written by sled.
