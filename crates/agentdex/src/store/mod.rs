@@ -111,6 +111,8 @@ mod view;
 mod witness;
 mod work;
 mod write;
+#[cfg(test)]
+mod write_fault;
 
 use std::{
     path::Path,

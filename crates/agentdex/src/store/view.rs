@@ -69,15 +69,7 @@ pub(super) struct View {
     pub observers: std::sync::RwLock<Vec<Observer>>,
     /// Fault of the next write of a commit, for tests.
     #[cfg(test)]
-    pub write_fault: std::sync::Mutex<Option<Fault>>,
-}
-
-/// Fault of a write.
-#[cfg(test)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
-    Failure,
-    Panic,
+    pub write_fault: super::write_fault::WriteFault,
 }
 
 impl View {
@@ -101,17 +93,6 @@ impl View {
     #[cfg(any(test, debug_assertions))]
     pub fn notify_observers(&self, pairs: &super::overlay::Pairs, commits: u64) {
         super::tree::read(&self.observers).iter().for_each(|observe| observe(pairs, commits));
-    }
-
-    /// Fails or panics if the test wants the next write to.
-    #[cfg(test)]
-    pub fn write_fault(&self) -> std::result::Result<(), String> {
-        let fault = self.write_fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-        match fault {
-            Some(Fault::Failure) => Err("the write fails".to_owned()),
-            Some(Fault::Panic) => panic!("the write panics"),
-            None => Ok(()),
-        }
     }
 
     /// Makes a durable batch visible. `moved` lists the expiries added or removed. `restricted` lists the Things that

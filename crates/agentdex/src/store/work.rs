@@ -237,7 +237,7 @@ impl Work {
     fn write(&mut self, view: &View, staged: Option<&mut Staged>, local: &Pairs) -> std::result::Result<(), String> {
         self.sync_shown(view)?;
         #[cfg(test)]
-        view.write_fault()?;
+        view.write_fault.occur()?;
         let db = view.tree.db().map_err(|error| error.to_string())?;
         let mut replicated = &Pairs::new();
         if let Some(Staged { sealed, effects, .. }) = staged {

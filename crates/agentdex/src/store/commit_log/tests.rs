@@ -20,7 +20,7 @@ use crate::{
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     store::{
         Author, Declares, Expiry, FlushHook, Logged, Operation, Options, Outcome, Store, Ticket, Write,
-        comparison::difference, install::tests::Transactions, overlay::Pairs, restore, view::Fault,
+        comparison::difference, install::tests::Transactions, overlay::Pairs, restore, write_fault::Fault,
     },
 };
 
@@ -354,7 +354,7 @@ fn what_the_log_has_is_committed_whatever_happens_on_the_store() {
 fn a_commit_that_cannot_be_written_is_not_witnessed_and_is_installed_after_a_restart() {
     for fault in [Fault::Failure, Fault::Panic] {
         let mut cluster = Cluster::new(1, Faults::default());
-        *cluster.stores[0].view.write_fault.lock().unwrap() = Some(fault);
+        cluster.stores[0].view.write_fault.set(fault);
         write(&cluster.stores[0], Precondition::Absent).unwrap();
         let closed = write(&cluster.stores[0], Precondition::Any);
         assert!(matches!(closed, Err(Error::WritesClosed { .. })), "{fault:?}: {closed:?}");

@@ -12,7 +12,7 @@ use agentdex_etcd::{
 use bytes::{BufMut, Bytes, BytesMut};
 use prost::Message;
 
-use super::Fault;
+use super::fault::Fault;
 
 #[derive(Default)]
 pub struct State {
