@@ -81,12 +81,24 @@ pub(super) struct ServerReader<'r> {
     used: BTreeSet<String>,
     /// Names of values that can be given.
     open: BTreeSet<String>,
+    /// Environment variables by the names in the document, in lower case.
+    variables: BTreeMap<String, String>,
+    /// Last number of each environment variable.
+    numbers: BTreeMap<String, u32>,
     notes: Vec<String>,
 }
 
 impl<'r> ServerReader<'r> {
     pub(super) fn new(name: &'r str, values: &'r BTreeMap<String, String>) -> ServerReader<'r> {
-        ServerReader { name, values, used: BTreeSet::new(), open: BTreeSet::new(), notes: Vec::new() }
+        ServerReader {
+            name,
+            values,
+            used: BTreeSet::new(),
+            open: BTreeSet::new(),
+            variables: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            notes: Vec::new(),
+        }
     }
 
     pub(super) fn take_notes(&mut self) -> Vec<String> {
@@ -132,7 +144,8 @@ impl<'r> ServerReader<'r> {
                 return Err("the name of a header contains characters that HTTP doesn't allow".to_owned());
             }
             let own = if name.eq_ignore_ascii_case("authorization") { "token" } else { name };
-            match self.input(header, name, &environment_name(self.name, own))? {
+            let variable = self.variable_name(own);
+            match self.input(header, name, &variable)? {
                 Some(value) => headers.push((name.to_owned(), value)),
                 None => self.note_optional("header", name),
             }
@@ -177,6 +190,9 @@ impl<'r> ServerReader<'r> {
         if text(package, "identifier").is_some_and(|identifier| identifier.starts_with('-')) {
             return Err("the name of its package looks like an option".to_owned());
         }
+        if words.first().is_some_and(|program| program.starts_with('-')) {
+            return Err("its command looks like an option".to_owned());
+        }
         let is_pinned = text(package, "version").is_some_and(|version| version != "latest")
             || text(package, "identifier").is_none_or(|identifier| identifier.contains("@sha256:"));
         if !is_pinned && text(package, "registryType") != Some("oci") {
@@ -194,7 +210,8 @@ impl<'r> ServerReader<'r> {
         if text(argument, "valueHint").is_some() {
             input.insert("isRequired".to_owned(), true.into());
         }
-        let Some(value) = self.input(&input, &hint, &environment_name(self.name, &hint))? else { return Ok(()) };
+        let variable = self.variable_name(&hint);
+        let Some(value) = self.input(&input, &hint, &variable)? else { return Ok(()) };
         let written = match value.as_literal() {
             Some(text) => text.to_owned(),
             None => {
@@ -267,9 +284,27 @@ impl<'r> ServerReader<'r> {
         Ok(template)
     }
 
-    fn secret(&self, name: &str, description: Option<&str>) -> Variable {
-        let name = environment_name(self.name, name);
+    fn secret(&mut self, name: &str, description: Option<&str>) -> Variable {
+        let name = self.variable_name(name);
         Variable { name, description: description.map(short), is_secret: true }
+    }
+
+    /// The environment variable for a name in the document. Names that become the same variable are numbered: their values differ.
+    fn variable_name(&mut self, name: &str) -> String {
+        let own = name.to_ascii_lowercase();
+        if let Some(known) = self.variables.get(&own) {
+            return known.clone();
+        }
+        let plain = environment_name(self.name, name);
+        let mut variable = plain.clone();
+        while self.numbers.contains_key(&variable) {
+            let number = self.numbers.entry(plain.clone()).or_insert(1);
+            *number += 1;
+            variable = format!("{plain}_{number}");
+        }
+        self.numbers.insert(variable.clone(), 1);
+        self.variables.insert(own, variable.clone());
+        variable
     }
 
     /// The value that the user gave for a name.
@@ -355,6 +390,9 @@ fn check_url(url: &Template) -> Reading<()> {
 
 /// Fails unless the URL of a registry is one of the web without credentials. Its user chose it, so it may lack TLS.
 pub(super) fn check_own_url(url: &str) -> Reading<()> {
+    if url.contains(['?', '#']) {
+        return Err("the URL of a registry has neither a query nor a fragment".to_owned());
+    }
     read_url(url).map(drop)
 }
 

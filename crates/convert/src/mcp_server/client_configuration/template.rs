@@ -90,5 +90,6 @@ pub(super) fn is_plain(text: &str) -> bool {
 pub(super) fn environment_name(server: &str, text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     let name = text.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let name = if name.is_empty() { "value" } else { name };
     format!("MCP_{server}_{name}").chars().map(plain).take(100).collect()
 }

@@ -235,6 +235,7 @@ fn harmful_documents_have_no_configuration() {
         with("identifier", json!("--registry=https://evil.example")),
         with("identifier", json!("w\u{1}0\u{2}")),
         with("runtimeHint", json!("npx\u{200b}")),
+        with("runtimeHint", json!("--registry=https://evil.example")),
         with("packageArguments", json!([{"type": "positional", "value": "a\nb"}])),
         with("environmentVariables", json!([{"name": "A=B", "value": "c"}])),
         with("environmentVariables", json!([{"name": "A\u{7f}", "value": "c"}])),
@@ -285,6 +286,28 @@ fn variables_cannot_be_chosen() {
 }
 
 #[test]
+fn values_have_variables_of_their_own() {
+    let headers = json!([
+        {"name": "X-Key", "isSecret": true}, {"name": "X_Key", "isSecret": true}, {"name": "x-key", "isSecret": true},
+        {"name": "X-City", "value": "{城市} {天气} {token}", "isSecret": true},
+        {"name": "Authorization", "value": "Bearer {token}", "isSecret": true},
+    ]);
+    let document = remote(json!({"type": "streamable-http", "url": URL, "headers": headers}));
+    let configuration = configure(McpClient::ClaudeCode, &document).unwrap();
+    assert_eq!(
+        configuration.entry["headers"],
+        json!({
+            "X-Key": "${MCP_WEATHER_X_KEY}", "X_Key": "${MCP_WEATHER_X_KEY_2}", "x-key": "${MCP_WEATHER_X_KEY}",
+            "X-City": "${MCP_WEATHER_VALUE} ${MCP_WEATHER_VALUE_2} ${MCP_WEATHER_TOKEN}",
+            "Authorization": "Bearer ${MCP_WEATHER_TOKEN}",
+        })
+    );
+    let inputs = configure(McpClient::VsCode, &document).unwrap().inputs;
+    let ids: std::collections::BTreeSet<&str> = inputs.iter().filter_map(|input| input["id"].as_str()).collect();
+    assert_eq!((ids.len(), inputs.len()), (5, 5), "{inputs:?}");
+}
+
+#[test]
 fn registries_are_connected_by_url_or_program() {
     let address =
         RegistryAddress { url: "https://registry.example/x", needs_key: true, program: "agentdex", context: None };
@@ -304,7 +327,13 @@ fn registries_are_connected_by_url_or_program() {
     assert_eq!(stored.entry, json!({"command": "agentdex", "args": ["mcp", "--context", "prod"]}));
     let open = RegistryAddress { url: "http://127.0.0.1:8080", needs_key: false, ..address };
     assert_eq!(of(McpClient::Gemini, open).entry, json!({"type": "http", "url": "http://127.0.0.1:8080/mcp"}));
-    for url in ["https://u:p@registry.example", "ftp://registry.example", "https://a\nb"] {
+    for url in [
+        "https://u:p@registry.example",
+        "ftp://registry.example",
+        "https://a\nb",
+        "https://registry.example/?x=1",
+        "https://registry.example/#x",
+    ] {
         let refused = Configuration::of_registry(McpClient::Codex, RegistryAddress { url, ..address }, None);
         assert!(refused.is_err(), "{url}");
     }
