@@ -6,6 +6,8 @@ use super::failure::{Failure, Kind};
 
 /// Maximum length of the id of a message, a task, or a context in bytes.
 const MAX_ID: usize = 256;
+/// Members of a part with its content, which is only one of them.
+const CONTENTS: [&str; 4] = ["text", "raw", "url", "data"];
 const TEXT: &str = "text/plain";
 const JSON: &str = "application/json";
 
@@ -69,6 +71,10 @@ fn arguments(parts: &Value) -> Result<Map<String, Value>, Failure> {
     };
     let (mut texts, mut arguments) = (Vec::new(), Map::new());
     for part in parts {
+        if CONTENTS.iter().filter(|member| part.get(**member).is_some_and(|content| !content.is_null())).count() > 1 {
+            let message = format!("a part has only one of the members {}", CONTENTS.join(", "));
+            return Err(Failure::invalid("message.parts", message));
+        }
         match (&part["text"], &part["data"]) {
             (Value::String(text), _) => texts.push(text.as_str()),
             (_, Value::String(text)) => texts.push(text),
@@ -152,6 +158,7 @@ mod tests {
                 json!({"query": "ports", "limit": 1}),
             ),
             (json!([{"data": "tides"}]), json!({"query": "tides"})),
+            (json!([{"text": "tides", "data": null}]), json!({"query": "tides"})),
             (json!([{"text": " "}, {"data": {"limit": 2}}]), json!({"limit": 2})),
         ] {
             let question = parsed(json!({"parts": parts}), Value::Null).unwrap();
@@ -162,6 +169,8 @@ mod tests {
             (json!([{"text": ""}]), Kind::InvalidParams),
             (json!([{"data": [1]}]), Kind::InvalidParams),
             (json!([{}]), Kind::InvalidParams),
+            (json!([{"text": "tides", "data": {"limit": 1}}]), Kind::InvalidParams),
+            (json!([{"text": "tides", "url": "https://a.example/file"}]), Kind::InvalidParams),
             (json!("tides"), Kind::InvalidParams),
             (json!([{"url": "https://a.example/file"}]), Kind::ContentTypeNotSupported),
             (json!([{"text": "tides"}, {"raw": "AA=="}]), Kind::ContentTypeNotSupported),
