@@ -221,6 +221,14 @@ fn mistakes_of_clients_have_their_codes() {
     let malformed =
         raw(&[], r#"{"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": 7}}"#).expect(200);
     assert_eq!((code(&malformed), &malformed.json()["id"]), (-32602, &json!("a")));
+    let without_object =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": "x"}}).to_string();
+    assert_eq!(code(&raw(&headers, &without_object).expect(400)), -32602);
+    // No list has a second page.
+    for method in ["tools/list", "resources/list", "resources/templates/list"] {
+        assert_eq!(code(&modern(&registry, method, json!({"cursor": "x"})).expect(200)), -32602, "{method}");
+        assert_eq!(code(&legacy(&registry, Some(LEGACY), method, json!({"cursor": "x"})).expect(200)), -32602);
+    }
 
     // `initialize` is no method of the modern revisions.
     let params = json!({"protocolVersion": MODERN, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
@@ -1022,7 +1030,8 @@ fn tools_are_those_that_the_caller_may_use() {
         let listed: Vec<String> = names(result["tools"].as_array().unwrap()).into_iter().map(str::to_owned).collect();
         (listed.len(), result["cacheScope"].as_str().unwrap().to_owned())
     };
-    assert_eq!(list(&url, None), (5, "public".into()));
+    // Other callers are offered more.
+    assert_eq!(list(&url, None), (5, "private".into()));
     assert_eq!(list(&url, Some(&reader)), (5, "private".into()));
     assert_eq!(list(&url, Some(&owner)), (7, "private".into()));
     let call = |key: Option<&str>, name: &str, arguments: Value| {

@@ -11,9 +11,9 @@ use rmcp::{
     model::{
         self, CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
         CustomResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
-        ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-        ReadResourceResponse, ReadResourceResult, ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig,
-        SubscriptionFilter, ToolAnnotations,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ResourceTemplate,
+        ServerCapabilities, ServerConfig, SubscriptionFilter, ToolAnnotations,
     },
     service::{RequestContext, SubscriptionContext},
 };
@@ -68,11 +68,21 @@ impl<T: Tools> ServerHandler for Handler<T> {
         Ok(result)
     }
 
+    async fn list_resources(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        check_first_page(page)?;
+        Ok(ListResourcesResult::default())
+    }
+
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        check_first_page(page)?;
         let template = |resources: &dyn Resources| {
             let Template { uri, name, title, media_type } = resources.template();
             ResourceTemplate::new(uri, name).with_title(title).with_mime_type(media_type)
@@ -123,9 +133,10 @@ impl<T: Tools> ServerHandler for Handler<T> {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        check_first_page(page)?;
         let mut listed = ListToolsResult::with_all_items(self.0.list().into_iter().map(described).collect());
         listed.ttl_ms = Some(LIST_TTL);
         listed.cache_scope = Some(self.cache_scope());
@@ -169,6 +180,14 @@ impl<T: Tools> ServerHandler for Handler<T> {
 impl<T: Tools> Handler<T> {
     fn cache_scope(&self) -> CacheScope {
         if self.0.is_private() { CacheScope::Private } else { CacheScope::Public }
+    }
+}
+
+/// Fails for a cursor: every list has a single page, so no cursor was handed out.
+fn check_first_page(page: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match page.and_then(|page| page.cursor) {
+        Some(_) => Err(ErrorData::invalid_params("unknown cursor; the list has a single page, so leave it out", None)),
+        None => Ok(()),
     }
 }
 

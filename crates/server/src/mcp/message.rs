@@ -88,7 +88,9 @@ impl Message {
 
     /// Returns an error about unreadable params.
     pub(crate) fn invalid_params(&self) -> Refusal {
-        Refusal::new(200, self.id(), INVALID_PARAMS, "the params don't match the method")
+        let is_malformed = self.0["params"].get("_meta").is_some_and(|meta| !meta.is_object());
+        let status = if is_malformed { 400 } else { 200 };
+        Refusal::new(status, self.id(), INVALID_PARAMS, "the params don't match the method")
     }
 
     pub(crate) fn method(&self) -> &str {

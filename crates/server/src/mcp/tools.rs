@@ -46,7 +46,7 @@ pub(crate) trait Tools: Send + Sync + 'static {
     /// The tools that the caller may use.
     fn list(&self) -> Vec<Tool>;
 
-    /// True if the list depends on the caller, who has proved its identity.
+    /// True if the list and the resources depend on the caller.
     fn is_private(&self) -> bool {
         false
     }

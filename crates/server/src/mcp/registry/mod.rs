@@ -78,7 +78,8 @@ impl Tools for RegistryTools {
     }
 
     fn is_private(&self) -> bool {
-        matches!(self.registry.caller(), Caller::Principal(_))
+        // Others than the caller may see more.
+        self.rules.authentication || matches!(self.registry.caller(), Caller::Principal(_))
     }
 
     fn resources(&self) -> Option<&dyn Resources> {
