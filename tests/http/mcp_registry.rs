@@ -5,11 +5,11 @@ use std::{collections::BTreeSet, fs, path::Path, sync::LazyLock};
 use agentdex::{Timestamp, access::Role, registry::ClaimedNamespace};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Page, TestRegistry, agent, next_millisecond};
+use crate::support::{Answer, TestRegistry, agent, next_millisecond};
 
-const JSON: &str = "application/json";
-const OFFICIAL: &str = "io.modelcontextprotocol.registry/official";
-const OWN: &str = "agentdex/registry";
+pub(super) const JSON: &str = "application/json";
+pub(super) const OFFICIAL: &str = "io.modelcontextprotocol.registry/official";
+pub(super) const OWN: &str = "agentdex/registry";
 const PUBLISHER: &str = "io.modelcontextprotocol.registry/publisher-provided";
 
 fn fixture(name: &str) -> Value {
@@ -18,7 +18,7 @@ fn fixture(name: &str) -> Value {
 }
 
 /// Fails for what isn't as the API defines it: `list`, `response`, `problem`.
-fn check(kind: &str, answer: &Value) {
+pub(super) fn check(kind: &str, answer: &Value) {
     static API: LazyLock<Value> = LazyLock::new(|| fixture("registry_api.json"));
     let schema = json!({"$ref": format!("#/$defs/{kind}"), "$defs": API["$defs"]});
     let validator = jsonschema::draft202012::new(&schema).unwrap();
@@ -27,7 +27,7 @@ fn check(kind: &str, answer: &Value) {
     assert!(errors.is_empty(), "{errors:#?}\n{answer:#}");
 }
 
-fn server(name: &str, version: &str) -> Value {
+pub(super) fn server(name: &str, version: &str) -> Value {
     json!({
         "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
         "name": format!("com.example/{name}"), "description": format!("Knows about {name}"), "version": version,
@@ -35,13 +35,13 @@ fn server(name: &str, version: &str) -> Value {
     })
 }
 
-fn import(registry: &TestRegistry, document: &Value) {
+pub(super) fn import(registry: &TestRegistry, document: &Value) {
     let answer = registry.call("POST", "/import/mcp-server").body(JSON, document.to_string()).send();
     assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
     registry.registry().refresh().unwrap();
 }
 
-fn list(registry: &TestRegistry, parameters: &str) -> Value {
+pub(super) fn list(registry: &TestRegistry, parameters: &str) -> Value {
     let page = registry.get(&format!("/v0.1/servers?{parameters}")).expect(200).json();
     check("list", &page);
     assert_eq!(page["metadata"]["count"], page["servers"].as_array().unwrap().len());
@@ -49,7 +49,7 @@ fn list(registry: &TestRegistry, parameters: &str) -> Value {
 }
 
 /// Name and version of each entry.
-fn names(page: &Value) -> Vec<(String, String)> {
+pub(super) fn names(page: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let servers = page["servers"].as_array().unwrap().iter();
     servers.map(|entry| (text(&entry["server"]["name"]), text(&entry["server"]["version"]))).collect()
@@ -70,7 +70,7 @@ fn pages(registry: &TestRegistry, parameters: &str, mut after: impl FnMut(usize)
     }
 }
 
-fn failed(answer: &Answer, status: u16, code: &str) -> Value {
+pub(super) fn failed(answer: &Answer, status: u16, code: &str) -> Value {
     let problem = answer.problem(status, code);
     check("problem", &problem);
     assert_eq!(problem["error"], problem["detail"]);
@@ -510,10 +510,10 @@ fn requests_of_vs_code_and_of_copilot_are_answered() {
     assert_eq!((hidden.status, hidden.text().replace("s07", "s99")), (404, unknown.text().to_owned()));
 }
 
-struct Publishers {
-    registry: TestRegistry,
+pub(super) struct Publishers {
+    pub(super) registry: TestRegistry,
     /// Member of the namespace of example.com, another owner in it, somebody else, and an admin.
-    keys: [String; 4],
+    pub(super) keys: [String; 4],
 }
 
 fn claimed(name: &str, owner: &str) -> ClaimedNamespace {
@@ -523,7 +523,7 @@ fn claimed(name: &str, owner: &str) -> ClaimedNamespace {
 }
 
 impl Publishers {
-    fn new() -> Publishers {
+    pub(super) fn new() -> Publishers {
         let registry = TestRegistry::guarded();
         let keys =
             [("us", Role::Register), ("mates", Role::Register), ("others", Role::Register), ("root", Role::Admin)];
@@ -532,14 +532,14 @@ impl Publishers {
         Publishers { registry, keys }
     }
 
-    fn send(&self, who: usize, method: &str, path: &str, body: &Value) -> Answer {
+    pub(super) fn send(&self, who: usize, method: &str, path: &str, body: &Value) -> Answer {
         let call = self.registry.call(method, path).header("authorization", &format!("Bearer {}", self.keys[who]));
         let answer = call.body(JSON, body.to_string()).send();
         self.registry.registry().refresh().unwrap();
         answer
     }
 
-    fn publish(&self, who: usize, document: &Value) -> Answer {
+    pub(super) fn publish(&self, who: usize, document: &Value) -> Answer {
         self.send(who, "POST", "/v0.1/publish", document)
     }
 }
@@ -678,115 +678,4 @@ fn publications_are_as_strict_as_the_schema() {
     assert_eq!(published["_meta"].get(OFFICIAL), None);
     assert_eq!(published["_meta"][OWN]["status"], "active");
     assert!(!published["_meta"][OWN]["publishedAt"].as_str().unwrap().starts_with("2020"));
-}
-
-/// A server whose texts are those of others.
-fn titled(name: &str, version: &str) -> Value {
-    let mut document = server(name, version);
-    (document["title"], document["description"]) = ("Tide tables".into(), "High water".into());
-    document
-}
-
-#[test]
-fn status_is_shown_by_lists_searches_and_facets() {
-    let publishers = Publishers::new();
-    let registry = &publishers.registry;
-    for version in ["1.0.0", "1.1.0"] {
-        publishers.publish(0, &titled("tides", version)).expect(200);
-    }
-    publishers.publish(1, &titled("waves", "1.0.0")).expect(200);
-    assert_eq!(names(&list(registry, "search=high+water&version=latest"))[0].0, "com.example/tides");
-    let base = "/v0.1/servers/com.example%2Ftides";
-    let of_version = |version: &str| format!("{base}/versions/{version}/status");
-    let before = registry.get(&format!("{base}/versions/1.1.0")).expect(200).json();
-    next_millisecond();
-    let deprecated = json!({"status": "deprecated", "statusMessage": "Use com.example/waves"});
-    for who in [1, 2] {
-        let code = if who == 1 { "not-owner" } else { "access-refused" };
-        failed(&publishers.send(who, "PATCH", &of_version("1.1.0"), &deprecated), 403, code);
-    }
-    let updated = publishers.send(0, "PATCH", &of_version("latest"), &deprecated).expect(200).json();
-    check("response", &updated);
-    let (was, is) = (&before["_meta"][OWN], &updated["_meta"][OWN]);
-    assert_eq!((&is["status"], &is["statusMessage"]), (&json!("deprecated"), &deprecated["statusMessage"]));
-    assert_eq!((&updated["server"], &is["publishedAt"]), (&before["server"], &was["publishedAt"]));
-    assert!(
-        is["statusChangedAt"].as_str() > was["statusChangedAt"].as_str()
-            && is["updatedAt"].as_str() > was["updatedAt"].as_str()
-    );
-    // Searches rank it lower and count it; its document is as it was.
-    assert_eq!(names(&list(registry, "search=high+water&version=latest"))[0].0, "com.example/waves");
-    let facets = registry.get("/search?facets=status&limit=0&consistent=true").expect(200).json();
-    assert!(
-        facets["facets"]["status"].as_array().unwrap().contains(&json!({"value": "deprecated", "count": 1})),
-        "{facets}"
-    );
-    let id = "urn:agentdex:mcp:com.example%2Ftides";
-    assert_eq!(registry.get(&format!("/things/{id}/mcp-server")).expect(200).json(), titled("tides", "1.1.0"));
-    for (update, code) in [
-        (json!({"status": "deprecated", "statusMessage": "Use com.example/waves"}), "no-changes"),
-        (json!({"status": "active", "statusMessage": "x"}), "invalid-query"),
-        (json!({"status": "deprecated", "statusMessage": "x".repeat(501)}), "invalid-query"),
-        (json!({"status": "yanked"}), "invalid-query"),
-        (json!({}), "invalid-query"),
-        (json!([]), "invalid-query"),
-    ] {
-        failed(&publishers.send(0, "PATCH", &of_version("1.1.0"), &update), 400, code);
-    }
-    // A version that isn't served has a status of its own, and a new version is active.
-    publishers.send(0, "PATCH", &of_version("1.0.0"), &json!({"status": "deleted"})).expect(200);
-    failed(&registry.get(&format!("{base}/versions/1.0.0")), 404, "not-found");
-    registry.get(&format!("{base}/versions/1.0.0?include_deleted=true")).expect(200);
-    publishers.publish(0, &titled("tides", "2.0.0")).expect(200);
-    let all = registry.get(&format!("{base}/versions?include_deleted=true")).expect(200).json();
-    let statuses: Vec<_> =
-        all["servers"].as_array().unwrap().iter().map(|entry| entry["_meta"][OWN]["status"].clone()).collect();
-    assert_eq!(statuses, ["active", "deprecated", "deleted"]);
-    // All versions at once, and back.
-    let all = publishers.send(0, "PATCH", &format!("{base}/status"), &json!({"status": "deleted"})).expect(200).json();
-    assert_eq!((all["updatedCount"].as_u64(), all["servers"].as_array().unwrap().len()), (Some(2), 2));
-    failed(&registry.get(&format!("{base}/versions")), 404, "not-found");
-    failed(&registry.get(&format!("{base}/versions/latest")), 404, "not-found");
-    assert_eq!(names(&list(registry, "")).len(), 1);
-    let all = publishers.send(3, "PATCH", &format!("{base}/status"), &json!({"status": "active"})).expect(200).json();
-    assert_eq!(all["updatedCount"], 3);
-    assert_eq!(names(&list(registry, "")).len(), 4);
-    assert_eq!(all["servers"][0]["_meta"][OWN].get("statusMessage"), None);
-    for path in ["/v0.1/servers/com.example%2Fnone/status", "/v0.1/servers/com.example%2Ftides/versions/7/status"] {
-        failed(&publishers.send(0, "PATCH", path, &json!({"status": "deleted"})), 404, "not-found");
-    }
-    // The owner keeps a server to itself: others are told as of one that isn't there.
-    publishers
-        .send(1, "PUT", "/things/urn:agentdex:mcp:com.example%2Fwaves/access", &json!({"visibility": "private"}))
-        .expect(204);
-    let path = "/v0.1/servers/com.example%2Fwaves/status";
-    failed(&publishers.send(0, "PATCH", path, &json!({"status": "deleted"})), 404, "not-found");
-    failed(&publishers.send(2, "PATCH", path, &json!({"status": "deleted"})), 403, "access-refused");
-}
-
-#[test]
-fn status_is_set_of_agents_without_a_document_and_of_tracked_ones() {
-    let page = Page::start(&server("tides", "1.0.0"));
-    let registry = TestRegistry::tracking();
-    let body = json!({"url": page.site.url("")}).to_string();
-    registry.call("POST", "/import/mcp-server").body(JSON, body).send().expect(201);
-    let mut td: Value = serde_json::from_str(&agent("urn:example:clock", "Clock")).unwrap();
-    td["actions"] = json!({"time": {"forms": [{"href": "https://clock.example/mcp", "subprotocol": "mcp"}]}});
-    registry.put("/things/urn:example:clock", td.to_string()).expect(201);
-    for name in ["com.example%2Ftides", "agentdex%2Furn__example__clock"] {
-        for update in [json!({"status": "deprecated", "statusMessage": "Old"}), json!({"status": "active"})] {
-            let path = format!("/v0.1/servers/{name}/versions/latest");
-            let call = registry.call("PATCH", &format!("{path}/status"));
-            let updated = call.body(JSON, update.to_string()).send().expect(200).json();
-            check("response", &updated);
-            let stated = &updated["_meta"][OWN];
-            assert_eq!(
-                (&stated["status"], stated.get("statusMessage")),
-                (&update["status"], update.get("statusMessage"))
-            );
-            assert_eq!(registry.get(&path).expect(200).json(), updated);
-        }
-    }
-    let tracked = registry.get("/imports/urn:agentdex:mcp:com.example%2Ftides").expect(200).json();
-    assert_eq!(tracked["format"], "mcp-server");
 }

@@ -33,6 +33,7 @@ mod mcp;
 mod mcp_conformance;
 mod mcp_registry;
 mod mcp_servers;
+mod mcp_status;
 mod namespaces;
 mod node_wot;
 mod parts;

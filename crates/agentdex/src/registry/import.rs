@@ -11,6 +11,7 @@ use super::{
     prepare::Prepared,
     remarks::named,
     returned::{Recognized, ReturnedThing},
+    server_metadata::is_server,
     write::{Write, Written},
 };
 use crate::{
@@ -38,6 +39,9 @@ pub enum IfExists {
 
 /// Maximum number of attempts to write edits of an export.
 const RETURN_ATTEMPTS: u32 = 5;
+
+/// Maximum number of attempts to import a server whose metadata changes concurrently.
+const METADATA_ATTEMPTS: u32 = 20;
 
 /// Registration of the Things of a converted document.
 ///
@@ -77,6 +81,8 @@ pub struct Import {
     verification: Option<Verification>,
     /// Precondition on the version of the document.
     expected: Option<Precondition>,
+    /// Expiry of the first Thing if it stays as it is.
+    expiry: Option<Expiry>,
 }
 
 impl Import {
@@ -92,6 +98,7 @@ impl Import {
             access: AccessRequest::default(),
             verification: None,
             expected: None,
+            expiry: None,
         }
     }
 
@@ -251,19 +258,46 @@ impl Registry {
     /// [`Error::AlreadyExists`] with [`IfExists::Refuse`]; [`Error::LossyImport`] unless [`Import::replace`] permits
     /// it; [`Error::InvalidSource`] if two of the Things have the same id; otherwise those of [`Registry::write`].
     pub async fn import(&self, import: Import) -> Result<Imported> {
+        let is_conditional = import.if_exists == IfExists::Refuse || import.expected.is_some();
+        if import.replace || is_conditional || !is_server(&import.conversion.things) {
+            return self.import_or_edit(import, is_conditional).await;
+        }
+        for _ in 0..METADATA_ATTEMPTS {
+            match self.import_or_edit(self.with_server_metadata(import.clone())?, false).await {
+                // Its status was set in the meantime.
+                Err(Error::PreconditionFailed { .. }) => {}
+                outcome => return outcome,
+            }
+        }
+        let id = import.conversion.things.into_iter().next().map(|thing| thing.id).unwrap_or_default();
+        Err(Error::Contended { id, attempts: METADATA_ATTEMPTS })
+    }
+
+    /// Returns an import that keeps this registry's metadata of the server.
+    fn with_server_metadata(&self, mut import: Import) -> Result<Import> {
+        let Conversion { things, options, .. } = &mut import.conversion;
+        let kept = self.keep_server_metadata(things, options)?;
+        import.expected = kept.map(Precondition::Seq);
+        Ok(import)
+    }
+
+    /// Imports a document, or writes the edits of an export.
+    async fn import_or_edit(&self, import: Import, is_conditional: bool) -> Result<Imported> {
         let mut inexpressible = Vec::new();
         for _ in 0..RETURN_ATTEMPTS {
-            let is_conditional = import.if_exists == IfExists::Refuse || import.expected.is_some();
             if import.replace || is_conditional {
                 break;
             }
-            let returned = match self.returned(&import.conversion)? {
-                Recognized::Export(returned) => returned,
-                Recognized::Inexpressible(edits) => {
+            let returned = match self.returned(&import.conversion) {
+                // It was removed in the meantime.
+                Err(Error::NotFound { .. }) => continue,
+                Err(error) => return Err(error),
+                Ok(Recognized::Export(returned)) => returned,
+                Ok(Recognized::Inexpressible(edits)) => {
                     inexpressible = edits;
                     break;
                 }
-                Recognized::Other => break,
+                Ok(Recognized::Other) => break,
             };
             match self.write_returned(&import, returned).await {
                 // Somebody else was faster: what is there now may be something else.
@@ -279,12 +313,15 @@ impl Registry {
         })
     }
 
-    /// Like [`Registry::import`], but imports an unchanged document as well, and keeps tracking its source. For changes of the
-    /// registry's metadata about a document.
+    /// Like [`Registry::import`], but imports an unchanged document as well, and keeps its expiry and the tracking of its source.
+    /// For changes of the registry's metadata about a document.
     ///
     /// # Errors
     /// Same as [`Registry::import`].
-    pub(super) async fn import_again(&self, import: Import) -> Result<Imported> {
+    pub(super) async fn import_again(&self, mut import: Import) -> Result<Imported> {
+        if let Some(first) = import.conversion.things.first() {
+            import.expiry = self.0.store.find(&td::normalize_id(&first.id)?)?.map(|record| record.expiry);
+        }
         self.import_and_reschedule(import, |id| self.0.store.metadata(id)).await
     }
 
@@ -344,6 +381,7 @@ impl Registry {
             actor,
             access,
             expected,
+            expiry,
             ..
         } = import;
         refuse_repeated_ids(&things)?;
@@ -352,8 +390,11 @@ impl Registry {
             None => None,
         };
         let claims = leave_out_own_members(&mut things)?;
+        if !replace && expected.is_none() {
+            self.keep_server_metadata(&mut things, &options)?;
+        }
         self.add_signature(&mut things, verification.as_ref())?;
-        let (mut writes, mut prepared) = (Vec::new(), Vec::new());
+        let (mut writes, mut prepared): (Vec<store::Write>, _) = (Vec::new(), Vec::new());
         let mut declared = Declared::of(&things, replace)?.only_lossless(!replace).expecting(expected);
         for (thing, claim) in things.into_iter().zip(claims) {
             let Prepared { mut write, mut warnings, .. } =
@@ -363,6 +404,11 @@ impl Registry {
             warnings.extend(self.signature_lost(&write)?);
             prepared.push((write.id.clone(), warnings, self.is_tracked(&write.id)?));
             writes.push(write);
+        }
+        if let (Some(kept), Some(Operation::Put { expiry, .. })) =
+            (expiry, writes.first_mut().map(|write| &mut write.operation))
+        {
+            *expiry = kept;
         }
         let mut noted = None;
         if let Some((id, _, was_tracked)) = prepared.first_mut()

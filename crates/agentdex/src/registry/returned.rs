@@ -12,7 +12,7 @@ use super::{Registry, export::ExportOptions, own_members};
 use crate::{
     Result,
     change::{ChangeKind, Seq},
-    convert::{Conversion, ConvertedThing, Export, Returned},
+    convert::{Conversion, ConvertedThing, Export, Returned, mcp_server::RegistryMetadata},
     store::{Declarer, Record},
     td::{self, Document, Losses, Violation, merge_patch},
 };
@@ -121,11 +121,13 @@ impl Registry {
         if is_original && !is_part {
             let (before, after) = (Document::parse(unedited.as_bytes())?, thing.description.value());
             let is_withdrawn = |thing: &Value| thing.get(WITHDRAWN).is_some();
+            // The response of a registry, which tells the status.
+            let has_status = RegistryMetadata::of_thing(after).official.is_some();
             let names_parts = ["nested", "tools"].iter().any(|name| conversion.options.text(name).is_some());
             // Links lead to parts, too.
             let losses = Losses { members: Vec::new(), ..Losses::between(before.value(), after) };
             let is_lossy = !losses.is_empty() || record.has_parts && !names_parts;
-            if !is_lossy && is_withdrawn(before.value()) <= is_withdrawn(after) {
+            if !is_lossy && (has_status || is_withdrawn(before.value()) <= is_withdrawn(after)) {
                 return Ok(None);
             }
             let message = "the Thing was imported from this document with other options, which still apply; --replace discards \

@@ -5,13 +5,19 @@ use serde_json::{Map, Value};
 use super::{Registry, ThingVersion, import::Import, import_options, write::Write};
 use crate::{
     Error, Result,
-    change::Precondition,
+    change::{Precondition, Seq},
     convert::{
-        Format, Input,
-        mcp_server::{registry_metadata_patch, with_registry_metadata},
+        ConvertedThing, Format, ImportOptions, Input,
+        mcp_server::{RegistryMetadata, registry_metadata_patch, with_registry_metadata},
     },
-    td,
+    store::version_of,
+    td::{self, Document, merge_patch},
 };
+
+/// True for the Things of a document that describes an MCP server.
+pub(super) fn is_server(things: &[ConvertedThing]) -> bool {
+    matches!(things, [thing] if thing.source.format == Format::McpServer)
+}
 
 impl Registry {
     /// Sets this registry's metadata for a version of an MCP server: the `status` (`active`, `deprecated`, or `deleted`), which
@@ -63,4 +69,53 @@ impl Registry {
         let patch = registry_metadata_patch(block).to_string();
         self.write_blocking(Write::patch(id, patch).when(Precondition::Seq(record.seq))).map(drop)
     }
+
+    /// Adds the stored metadata of this registry about a version of a server to its new description, unless the description has
+    /// such metadata. The metadata belongs to the version, not to the document. Returns the position of the stored version.
+    pub(super) fn keep_server_metadata(
+        &self,
+        things: &mut [ConvertedThing],
+        options: &ImportOptions,
+    ) -> Result<Option<Seq>> {
+        let [thing] = things else { return Ok(None) };
+        if thing.source.format != Format::McpServer || has_metadata(thing.description.value()) {
+            return Ok(None);
+        }
+        let versions = match self.versions(&thing.id) {
+            Err(Error::NotFound { .. }) => return Ok(None),
+            versions => versions?,
+        };
+        let name = version_of(thing.description.text());
+        let is_same = |version: &ThingVersion| version.document.is_none() && version.version == name;
+        let Some(stored) = versions.into_iter().find(|version| version.is_readable && is_same(version)) else {
+            return Ok(None);
+        };
+        let RegistryMetadata { registry: block, .. } =
+            RegistryMetadata::of_thing(&serde_json::from_str(stored.text()).unwrap_or_default());
+        if block.is_empty() {
+            return Ok(None);
+        }
+        let patch = registry_metadata_patch(&block).to_string();
+        let description = merge_patch::apply(thing.description.text(), &patch)?;
+        // As it was stored: an unchanged document is recognized by its text.
+        let stored_form =
+            with_block(thing, &block, options).filter(|it| merge_patch::diff(it.text(), &description).is_none());
+        thing.description = match stored_form {
+            Some(description) => description,
+            None => Document::parse(description.as_bytes())?,
+        };
+        Ok(Some(stored.seq))
+    }
+}
+
+/// Converts the document of a server together with a block of this registry; `None` if it can't be converted so.
+fn with_block(thing: &ConvertedThing, block: &Map<String, Value>, options: &ImportOptions) -> Option<Document> {
+    let document = str::from_utf8(&thing.source.bytes).ok()?;
+    let document = with_registry_metadata(document, thing.description.value(), block)?;
+    let conversion = Format::McpServer.import()?.to_things(&Input::json(document.as_bytes()), options).ok()?;
+    conversion.things.into_iter().next().map(|thing| thing.description)
+}
+
+fn has_metadata(thing: &Value) -> bool {
+    !RegistryMetadata::of_thing(thing).registry.is_empty()
 }

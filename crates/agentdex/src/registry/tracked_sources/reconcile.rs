@@ -181,6 +181,7 @@ impl Registry {
         let mut things = document.conversion.things.clone();
         refuse_repeated_ids(&things)?;
         leave_out_own_members(&mut things)?;
+        self.keep_server_metadata(&mut things, &document.conversion.options)?;
         self.add_signature(&mut things, document.verification.as_ref())?;
         let before = loaded.record.expiry;
         // A moment that was set by hand stays.

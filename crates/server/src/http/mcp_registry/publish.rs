@@ -34,7 +34,7 @@ const MOST_VERSIONS: u64 = 20;
 ///
 /// The body is a `server.json` that satisfies the schema of 2025-12-11. The caller must be a member of the namespace of the domain
 /// in the name: `example.com` for `com.example/weather`; `PUT /namespaces/{name}` claims it. Of `_meta`, only the metadata of the
-/// publisher is kept. The server is public.
+/// publisher is kept. A new server is public.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/v0.1/publish",

@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Name for the latest version.
-const LATEST: &str = "latest";
+pub(super) const LATEST: &str = "latest";
 
 /// List the versions of an MCP server
 ///

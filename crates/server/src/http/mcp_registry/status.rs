@@ -13,12 +13,12 @@ use super::{
     entry::{Depth, LONGEST_MESSAGE, ListedServer, find},
     path::Addressed,
     publish::check_namespace,
-    read::no_such_server,
+    read::{LATEST, no_such_server},
 };
 use crate::{Error, Registry, Timestamp};
 
 /// Maximum number of attempts after concurrent writes.
-const ATTEMPTS: u32 = 5;
+const ATTEMPTS: u32 = 20;
 
 /// Set the status of a version of an MCP server
 ///
@@ -100,14 +100,16 @@ async fn update(
         }
     }
     let registry = context.registry(&request);
-    blocking(move || Ok(apply(&registry, &addressed, &update))).await?
+    blocking(move || Ok(apply(&registry, addressed, &update))).await?
 }
 
-fn apply(registry: &Registry, addressed: &Addressed, update: &StatusUpdate) -> Result<Vec<ServerEntry>, Problem> {
+fn apply(registry: &Registry, mut addressed: Addressed, update: &StatusUpdate) -> Result<Vec<ServerEntry>, Problem> {
     check_namespace(registry, &addressed.name)?;
-    let found = find_addressed(registry, addressed)?;
-    if found.is_empty() {
-        return Err(no_such_server(&addressed.name, &addressed.version));
+    let found = find_addressed(registry, &addressed)?;
+    let Some(first) = found.first() else { return Err(no_such_server(&addressed.name, &addressed.version)) };
+    if addressed.version == LATEST {
+        // A version published meanwhile is another one.
+        first.version_name().clone_into(&mut addressed.version);
     }
     let is_changed = |listed: &ListedServer| {
         let stated = listed.stated();
@@ -120,9 +122,9 @@ fn apply(registry: &Registry, addressed: &Addressed, update: &StatusUpdate) -> R
         return Err(Problem::new(StatusCode::BAD_REQUEST, "no-changes", detail));
     }
     for version in &changed {
-        set_status(registry, addressed, version, update)?;
+        set_status(registry, &addressed, version, update)?;
     }
-    let mut updated = find_addressed(registry, addressed)?;
+    let mut updated = find_addressed(registry, &addressed)?;
     updated.retain(|listed| changed.iter().any(|version| version == listed.version_name()));
     if updated.is_empty() {
         // It was removed concurrently.
@@ -133,14 +135,14 @@ fn apply(registry: &Registry, addressed: &Addressed, update: &StatusUpdate) -> R
 
 fn find_addressed(registry: &Registry, addressed: &Addressed) -> Result<Vec<ListedServer>, Error> {
     let Addressed { name, version } = addressed;
-    let depth = if version == "latest" { Depth::Latest } else { Depth::All };
+    let depth = if version == LATEST { Depth::Latest } else { Depth::All };
     let mut found = find(registry, name, depth)?;
-    found.retain(|listed| ["", "latest", listed.version_name()].contains(&version.as_str()));
+    found.retain(|listed| ["", LATEST, listed.version_name()].contains(&version.as_str()));
     Ok(found)
 }
 
 fn set_status(registry: &Registry, addressed: &Addressed, version: &str, update: &StatusUpdate) -> Result<(), Problem> {
-    for attempt in 1.. {
+    for _ in 0..ATTEMPTS {
         let found = find_addressed(registry, addressed)?.into_iter().find(|listed| listed.version_name() == version);
         let found = found.ok_or_else(|| no_such_server(&addressed.name, version))?;
         let stated = found.stated();
@@ -153,9 +155,9 @@ fn set_status(registry: &Registry, addressed: &Addressed, version: &str, update:
             None => drop(block.remove("statusMessage")),
         }
         match registry.set_server_metadata(&stated.id, &found.version, &block) {
-            Err(Error::PreconditionFailed { .. }) if attempt < ATTEMPTS => {}
+            Err(Error::PreconditionFailed { .. }) => {}
             outcome => return Ok(outcome?),
         }
     }
-    Ok(())
+    Err(Error::Contended { id: addressed.name.clone(), attempts: ATTEMPTS }.into())
 }
