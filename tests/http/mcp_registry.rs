@@ -1,8 +1,21 @@
 //! `/v0.1`: the API of MCP registries, as their clients use it.
 
-use std::{collections::BTreeSet, fs, path::Path, sync::LazyLock};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
-use agentdex::{Timestamp, access::Role, registry::ClaimedNamespace};
+use agentdex::{
+    Registry, Timestamp,
+    access::{Caller, Principal, Role},
+    convert::{Format, ImportOptions, Input},
+    registry::{ClaimedNamespace, Import, Write},
+};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, TestRegistry, agent, next_millisecond};
@@ -630,6 +643,44 @@ fn names_in_a_namespace_are_for_its_members() {
     let again = publishers.send(2, "POST", "/import/mcp-server", &document);
     assert!(matches!(again.status, 200 | 201), "{}", again.text());
     failed(&publishers.publish(2, &document), 403, "access-refused");
+}
+
+#[test]
+fn removed_name_in_a_namespace_is_not_taken_by_others() {
+    let publishers = Publishers::new();
+    let registry = publishers.registry.registry();
+    let caller = |owner: &str| {
+        let (owner, role) = (owner.parse().unwrap(), Role::Register);
+        registry.as_caller(Caller::Principal(Arc::new(Principal { owner, role, key: String::new(), expires: None })))
+    };
+    let (us, others) = (caller("us"), caller("others"));
+    let id = "urn:agentdex:mcp:com.example/tides";
+    let import = |registry: &Registry| {
+        let document = server("tides", "1.0.0").to_string();
+        let format = Format::McpServer.import().unwrap();
+        let conversion = format.to_things(&Input::json(document.as_bytes()), &ImportOptions::default()).unwrap();
+        registry.import_blocking(Import::new(conversion)).map(drop)
+    };
+    let put = |registry: &Registry| registry.write_blocking(Write::put(agent(id, "Taken"))).map(drop);
+    let is_over = AtomicBool::new(false);
+    let come_and_go = || {
+        let remove = || us.write_blocking(Write::remove(id)).map(drop);
+        let outcome = (0..400).try_for_each(|_| import(&us).and_then(|()| remove()));
+        is_over.store(true, Ordering::Relaxed);
+        outcome.unwrap();
+    };
+    let try_again = |write: &dyn Fn(&Registry) -> agentdex::Result<()>| {
+        while !is_over.load(Ordering::Relaxed) {
+            let error = write(&others).expect_err("it is refused");
+            let code = error.code();
+            assert!(["access-refused", "not-owner", "contended"].contains(&code), "{code}: {error}");
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(come_and_go);
+        scope.spawn(|| try_again(&import));
+        scope.spawn(|| try_again(&put));
+    });
 }
 
 #[test]

@@ -429,6 +429,7 @@ impl Registry {
         let (effects, remarks) =
             self.commit_all(batch, self.author(access)?, dry_run).await.map_err(|error| match error {
                 Error::PreconditionFailed { id, .. } if if_exists == IfExists::Refuse => Error::AlreadyExists { id },
+                Error::PreconditionFailed { id, .. } if expected.is_none() => self.removed_meanwhile(id),
                 error => error,
             })?;
         let (removed, remarks): (Vec<Remark>, Vec<Remark>) =
@@ -493,11 +494,13 @@ impl Registry {
         says: Declares,
     ) -> Result<Prepared> {
         let mut admission: Admission = td::admit(thing.description, Identity::Own, self.options().strictness)?;
-        self.check_new_id(admission.thing.id())?;
+        let must_exist = self.check_new_id(admission.thing.id())?;
         admission.registration.ttl = ttl.or(admission.registration.ttl);
         let precondition = match if_exists {
-            IfExists::ReplaceRelated | IfExists::Replace => Precondition::Any,
+            IfExists::Refuse if must_exist => return Err(Error::AlreadyExists { id: admission.thing.id().to_owned() }),
             IfExists::Refuse => Precondition::Absent,
+            IfExists::ReplaceRelated | IfExists::Replace if must_exist => Precondition::Present,
+            IfExists::ReplaceRelated | IfExists::Replace => Precondition::Any,
         };
         let mut prepared = self.prepare_put(admission, before, precondition);
         if let Operation::Put { original, declares, .. } = &mut prepared.write.operation {

@@ -14,6 +14,8 @@ pub(super) struct Prepared {
     pub warnings: Vec<Violation>,
     /// True if the description contains members reserved to the registry.
     has_own_members: bool,
+    /// True if the Thing must exist: its id is not allowed for a new Thing.
+    pub must_exist: bool,
 }
 
 impl Prepared {
@@ -37,18 +39,21 @@ impl Registry {
     ) -> Result<Prepared> {
         let (strictness, redaction) = (self.options().strictness, self.options().redaction);
         let admission = redaction.apply(td::admit(document, identity, strictness)?, strictness)?;
-        self.check_new_id(admission.thing.id())?;
-        Ok(self.prepare_put(admission, None, precondition))
+        let must_exist = self.check_new_id(admission.thing.id())?;
+        if must_exist && precondition == Precondition::Absent {
+            return Err(Error::AlreadyExists { id: admission.thing.id().to_owned() });
+        }
+        Ok(Prepared { must_exist, ..self.prepare_put(admission, None, precondition) })
     }
 
     /// Refuses a new id with bidirectional formatting characters, forbidden in IRIs (RFC 3987, section 4.1), and the name of a
-    /// server in the namespace of others. Existing agents keep such an id.
-    pub(super) fn check_new_id(&self, id: &str) -> Result<()> {
-        self.check_server_name(id)?;
+    /// server in the namespace of others. Existing agents keep such an id; returns true if the Thing must exist.
+    pub(super) fn check_new_id(&self, id: &str) -> Result<bool> {
+        let must_exist = self.check_server_name(id)?;
         let is_bidirectional = |character: char| matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        let Some(found) = id.chars().find(|character| is_bidirectional(*character)) else { return Ok(()) };
+        let Some(found) = id.chars().find(|character| is_bidirectional(*character)) else { return Ok(must_exist) };
         if self.find_record(id)?.is_some() {
-            return Ok(());
+            return Ok(true);
         }
         let reason = format!(
             "it contains U+{:04X}, a bidirectional formatting character; remove or percent-encode it",
@@ -78,7 +83,8 @@ impl Registry {
             created: None,
             declares: Declares::ByHand { replaces: false, only_related: false },
         };
-        Prepared { write: store::Write { id, precondition, operation, actor: None }, warnings, has_own_members }
+        let write = store::Write { id, precondition, operation, actor: None };
+        Prepared { write, warnings, has_own_members, must_exist: false }
     }
 
     /// True for the description of a version as the registry gives it to the caller.
@@ -95,7 +101,7 @@ impl Registry {
     /// Removes the members reserved to the registry. If the rest equals the stored description, the stored
     /// description is kept, as long as it exists.
     pub(super) fn without_foreign_members(&self, mut prepared: Prepared) -> Result<Prepared> {
-        let Prepared { write, warnings, has_own_members } = &mut prepared;
+        let Prepared { write, warnings, has_own_members, .. } = &mut prepared;
         let Operation::Put { text, patch, .. } = &mut write.operation else { return Ok(prepared) };
         let stored = match write.precondition {
             Precondition::Absent => None,
@@ -150,7 +156,8 @@ impl Registry {
             let (expiry, warning) = self.expiry(RegistrationRequest::default(), Some(record.expiry));
             let operation = Operation::Renew { expiry };
             let write = store::Write { id: record.id.clone(), precondition: unchanged, operation, actor: None };
-            return Ok(Prepared { write, warnings: warning.into_iter().collect(), has_own_members: false });
+            let warnings = warning.into_iter().collect();
+            return Ok(Prepared { write, warnings, has_own_members: false, must_exist: false });
         }
         let patched = Document::parse(td::merge_patch::apply(&record.text, patch.text())?.as_bytes())?;
         let strictness = self.options().strictness;

@@ -33,12 +33,16 @@ impl Registry {
         }
     }
 
-    /// Refuses a new Thing that would take the name of a server in a namespace that others hold.
-    pub(super) fn check_server_name(&self, id: &str) -> Result<()> {
+    /// Refuses a new Thing that would take the name of a server in a namespace that others hold. Returns true if the id is allowed
+    /// only because a Thing already has it, so that a write must not create the Thing.
+    pub(super) fn check_server_name(&self, id: &str) -> Result<bool> {
         let name = id.strip_prefix(MCP_NAMESPACE).filter(|name| is_name(name));
-        let Some((namespace, _)) = name.and_then(|name| name.split_once('/')) else { return Ok(()) };
-        if self.holding_of(namespace) != Holding::Foreign || self.find_record(id)?.is_some() {
-            return Ok(());
+        let Some((namespace, _)) = name.and_then(|name| name.split_once('/')) else { return Ok(false) };
+        if self.holding_of(namespace) != Holding::Foreign {
+            return Ok(false);
+        }
+        if self.find_record(id)?.is_some() {
+            return Ok(true);
         }
         let domain = domain_of(namespace);
         let message = format!(

@@ -234,7 +234,7 @@ impl Registry {
             Some(_) => prepared.without_own_members()?,
             None => self.without_foreign_members(prepared)?,
         };
-        let Prepared { mut write, warnings, .. } = prepared;
+        let Prepared { mut write, warnings, must_exist, .. } = prepared;
         write.actor = actor;
         let unconditional = write.precondition;
         let asked = precondition;
@@ -257,6 +257,11 @@ impl Registry {
             }
             (_, expected) => expected.unwrap_or(unconditional),
         };
+        match write.precondition {
+            Precondition::Any if must_exist => write.precondition = Precondition::Present,
+            Precondition::Absent if must_exist => return Err(Error::AlreadyExists { id }),
+            _ => {}
+        }
         let was_tracked = self.is_tracked(&id)?;
         let committed = self.commit(vec![write], &commit).await.map_err(|error| match (error, asked) {
             (Error::PreconditionFailed { id, .. }, None) if unconditional == Precondition::Absent => {
@@ -265,6 +270,7 @@ impl Registry {
             (Error::PreconditionFailed { id, .. }, None) if matches!(unconditional, Precondition::Seq(_)) => {
                 Error::Contended { id, attempts: 1 }
             }
+            (Error::PreconditionFailed { id, .. }, None) if must_exist => self.removed_meanwhile(id),
             (Error::PreconditionFailed { id, .. }, None) => Error::NotFound { id },
             (error, _) => error,
         })?;
@@ -272,6 +278,11 @@ impl Registry {
             self.0.network.reschedule(&self.0.store, &id).await;
         }
         Ok(self.written(id, committed, warnings, was_tracked))
+    }
+
+    /// Returns the error for a Thing that must exist, but was removed concurrently.
+    pub(super) fn removed_meanwhile(&self, id: String) -> Error {
+        self.check_new_id(&id).err().unwrap_or(Error::Contended { id, attempts: 1 })
     }
 
     /// The answer to a write, with the warnings that come of it.
