@@ -221,8 +221,8 @@ fn what_retention_drops_is_synced_before_the_next_commit() {
     });
     let before = flushes.load(Ordering::SeqCst);
     store.trim_log(Timestamp::now()).expect("it succeeds");
-    let retained = store.changes(Seq::ZERO, usize::MAX).expect("reading succeeds").changes().len();
-    assert_eq!((retained, flushes.load(Ordering::SeqCst)), (3, before));
+    assert!(store.changes(Seq::ZERO, 1).expect("reading succeeds").truncated);
+    assert_eq!(flushes.load(Ordering::SeqCst), before);
     store.put("urn:b", "{}");
     assert_eq!(flushes.load(Ordering::SeqCst), before + 2);
 }

@@ -11,7 +11,7 @@ use super::{
     prepare::Prepared,
     remarks::named,
     returned::{Recognized, ReturnedThing},
-    server_metadata::is_server,
+    server_namespaces::is_server,
     write::{Write, Written},
 };
 use crate::{

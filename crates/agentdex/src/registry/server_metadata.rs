@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Registry, ThingVersion, import::Import, import_options, write::Write};
+use super::{Registry, ThingVersion, import::Import, import_options, server_namespaces::is_server, write::Write};
 use crate::{
     Error, Result,
     change::{Precondition, Seq},
@@ -13,11 +13,6 @@ use crate::{
     store::version_of,
     td::{self, Document, merge_patch},
 };
-
-/// True for the Things of a document that describes an MCP server.
-pub(super) fn is_server(things: &[ConvertedThing]) -> bool {
-    matches!(things, [thing] if thing.source.format == Format::McpServer)
-}
 
 impl Registry {
     /// Sets this registry's metadata for a version of an MCP server: the `status` (`active`, `deprecated`, or `deleted`), which

@@ -4,7 +4,10 @@ use super::Registry;
 use crate::{
     Error, Result,
     access::Namespace,
-    convert::mcp_server::{MCP_NAMESPACE, is_name},
+    convert::{
+        ConvertedThing, Format,
+        mcp_server::{MCP_NAMESPACE, is_name},
+    },
 };
 
 /// Relation of a caller to a namespace.
@@ -16,6 +19,11 @@ pub enum Holding {
     /// Others have claimed the namespace.
     Foreign,
     Unclaimed,
+}
+
+/// True for the Things of a document that describes an MCP server.
+pub(super) fn is_server(things: &[ConvertedThing]) -> bool {
+    matches!(things, [thing] if thing.source.format == Format::McpServer)
 }
 
 impl Registry {

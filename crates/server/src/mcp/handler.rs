@@ -183,7 +183,7 @@ impl<T: Tools> Handler<T> {
     }
 }
 
-/// Fails for a cursor: every list has a single page, so no cursor was handed out.
+/// Fails for a cursor: every list has a single page, so there are no cursors.
 fn check_first_page(page: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match page.and_then(|page| page.cursor) {
         Some(_) => Err(ErrorData::invalid_params("unknown cursor; the list has a single page, so leave it out", None)),
