@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Registry, ThingVersion, import::Import, import_options, server_namespaces::is_server, write::Write};
+use super::{Registry, ThingVersion, import::Import, import_options, write::Write};
 use crate::{
     Error, Result,
     change::{Precondition, Seq},
