@@ -161,7 +161,7 @@ pub struct Settings {
     /// PEM file with the certificate authorities of the broker [default: the system's]
     #[arg(long, help_heading = "MQTT", value_name = "FILE")]
     pub mqtt_ca: Option<PathBuf>,
-    /// First level of all MQTT topics
+    /// First level, or levels, of all MQTT topics
     #[arg(long, help_heading = "MQTT", value_name = "PREFIX", default_value = "agentdex")]
     pub mqtt_prefix: String,
     /// Session expiry of MQTT clients that don't set it, such as MQTT 3.1.1 clients

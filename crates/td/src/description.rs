@@ -242,7 +242,7 @@ impl Capability {
         self.member("description", text.into())
     }
 
-    /// Sets the version, which version ranges such as `forecast@^1.2` match.
+    /// Sets the version. Searches can require a range of versions, such as `forecast@^1.2`.
     pub fn version(self, version: impl Into<String>) -> Capability {
         self.member("version", version.into())
     }

@@ -37,7 +37,8 @@ pub(super) fn create_directory(directory: &Path) -> Result<()> {
             io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "using",
             _ => "creating",
         };
-        let writable = if what == "using" { ", which must be writable even if nothing is registered" } else { "" };
+        let writable =
+            if what == "using" { ", which must be writable even for commands that only read it" } else { "" };
         Error::Io { doing: format!("{what} the data directory {}{writable}", directory.display()), source }
     };
     if let Some(parent) = directory.parent() {

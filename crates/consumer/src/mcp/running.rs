@@ -168,7 +168,7 @@ impl Running {
         let target = self.call.form.href.clone();
         let state = required.request_state;
         if state.as_ref().is_some_and(|state| state.len() > MAX_STATE_BYTES) {
-            return Err(protocol(&target, format!("the state of its question is larger than {MAX_STATE_BYTES} bytes")));
+            return Err(protocol(&target, format!("`requestState` is larger than {MAX_STATE_BYTES} bytes")));
         }
         self.asking.request_state = state;
         let requests = required.input_requests.unwrap_or_default();

@@ -5,7 +5,8 @@ use super::{
     Middleware, Next,
 };
 
-/// Propagates the trace of each call to the agent: a span of the trace in the settings, or a new trace.
+/// Sends the trace context of each call to the agent. The call continues the trace in the settings, or starts a new
+/// trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PassTrace;
 

@@ -207,7 +207,7 @@ impl Check<'_> {
             }
             let input = chain.nodes.get(&link.to).and_then(|node| node.input.as_ref());
             if input.is_some_and(|input| !input.is_object()) {
-                let message = format!("the input of {:?} has no members that links could set", link.to);
+                let message = format!("the input of {:?} is not an object, so links can't set its members", link.to);
                 self.report(format!("/links/{index}/to"), "chain/link", message);
             }
         }

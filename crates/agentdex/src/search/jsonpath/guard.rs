@@ -224,7 +224,7 @@ fn nesting(tokens: &[Token<'_>]) -> Result<Outline> {
         return Err(limit("number of `..` in a JSONPath", MAX_DESCENTS as usize));
     }
     if outline.selectors > MAX_SELECTORS {
-        return Err(limit("product of the numbers of selectors in a JSONPath", MAX_SELECTORS));
+        return Err(limit("product of the selector counts of all brackets in a JSONPath", MAX_SELECTORS));
     }
     Ok(outline)
 }

@@ -232,7 +232,7 @@ impl Log {
     /// store.
     pub(super) fn trimmed(&self, last: u64) -> String {
         format!(
-            "the log in etcd doesn't continue at commit {last}, the last one of this node: it was away for too long, or etcd was restored from an older copy"
+            "the log in etcd no longer continues from commit {last}, the last commit of this node: the node was offline for too long, or etcd was restored from an older copy"
         )
     }
 
