@@ -104,7 +104,7 @@ fn empty_things_that_say_something_make_a_stripped_card_invalid() {
     ] {
         let reason = with(&card_0(), Form::Stripped, pointer, &value);
         let reason = reason.unwrap_or_else(|| panic!("{pointer} {value} isn't noticed"));
-        assert!(reason.contains(&format!("doesn't cover {pointer}")), "{pointer}: {reason}");
+        assert!(reason.contains(&format!("doesn't cover the empty member {pointer}")), "{pointer}: {reason}");
     }
 }
 
@@ -148,7 +148,7 @@ fn defaults_that_are_read_as_requirements_are_covered_in_the_form_of_the_specifi
     ] {
         let reason = with(&old_spelling, Form::Specification, pointer, &value);
         let reason = reason.unwrap_or_else(|| panic!("{pointer} {value} isn't noticed"));
-        assert!(reason.contains(&format!("doesn't cover {pointer}:")), "{pointer}: {reason}");
+        assert!(reason.contains(&format!("doesn't cover the empty member {pointer},")), "{pointer}: {reason}");
     }
     for (pointer, value) in [("/skills/0/securityRequirements", json!([])), ("/skills/0/examples", json!([]))] {
         assert_eq!(with(&old_spelling, Form::Specification, pointer, &value), None, "{pointer}");
