@@ -88,7 +88,7 @@ impl Registry {
         let RegistryMetadata { registry: block, .. } =
             RegistryMetadata::of_thing(&serde_json::from_str(stored.text()).unwrap_or_default());
         if block.is_empty() {
-            return Ok(None);
+            return Ok(Some(stored.seq));
         }
         let patch = registry_metadata_patch(&block).to_string();
         let description = merge_patch::apply(thing.description.text(), &patch)?;
