@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     /// Number of agents to skip
     #[arg(long, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
     offset: Option<usize>,
-    /// Print each description as a line of JSON, as input for `agentdex register -`
+    /// Print each description as a line of JSON; `agentdex register -` reads these lines
     #[arg(long)]
     json: bool,
 }

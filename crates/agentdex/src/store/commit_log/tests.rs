@@ -121,7 +121,7 @@ impl<L: Shared> Cluster<L> {
 
 /// Returns the log of a store.
 fn log(store: &Store) -> Vec<Entry> {
-    let (mut entries, mut since) = (Vec::new(), Seq::ZERO);
+    let (mut entries, mut since) = (Vec::new(), store.view.log.start().trimmed_to);
     loop {
         let part = store.view.log.changes(since, 10_000).unwrap();
         let Some(last) = part.entries.last() else { return entries };

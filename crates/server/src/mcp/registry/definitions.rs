@@ -60,7 +60,7 @@ const GET_AGENT: &str = "Reads an agent's description: capabilities, inputs, out
 const EXPLORE: &str = "Counts the values of fields, such as capabilities or protocols, to choose filters from.";
 const FIND_COMPATIBLE: &str = "Finds capabilities that work with the data you have, and return the data you want. \
     Both are JSON Schemas of objects; give at least one. A fit below 0.5 is doubtful.";
-const VALIDATE_AGENT: &str = "Validates a W3C Thing Description without registering it, and lists its problems.";
+const VALIDATE_AGENT: &str = "Validates a W3C Thing Description without registering it.";
 const REGISTER_AGENT: &str = "Registers an agent by its W3C Thing Description. Validate it first.";
 const REMOVE_AGENT: &str = "Permanently removes an agent that the caller owns.";
 const ASK_AGENT: &str = "Sends a message to an agent, without credentials, and returns its answer.";
