@@ -69,13 +69,10 @@ impl Log {
                 self.catch_up().await?;
                 continue;
             };
-            match update.inspect_err(|_| drop(self.client.move_on(&endpoint)))? {
-                Update::Events { events, .. } => {
-                    for event in events {
-                        self.take(&event).await?;
-                    }
+            if let Update::Events { events, .. } = update.inspect_err(|_| drop(self.client.move_on(&endpoint)))? {
+                for event in events {
+                    self.take(&event).await?;
                 }
-                _ => {}
             }
         }
     }

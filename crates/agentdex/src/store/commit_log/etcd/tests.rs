@@ -282,7 +282,7 @@ fn commits_are_appended_taken_and_followed() {
     // A large commit has parts.
     let large = commit(6, 3, 5 * MAX_VALUE_BYTES / 2);
     assert_eq!(second.append(&large), Appended::Done);
-    assert_eq!(arrived(&first, 5, 1), [large.pairs.clone()]);
+    assert_eq!(arrived(&first, 5, 1), std::slice::from_ref(&large.pairs));
     let third = etcd.open(3, &founding(false));
     assert_eq!(arrived(&third, 4, 2).len(), 2, "a node that comes later reads what there is");
     assert_eq!(etcd.read(Range::new(KeyRange::prefix("agentdex/zoo/p/")).keys_only()).len(), 3);
@@ -351,7 +351,7 @@ fn nothing_is_known_while_etcd_is_away_and_all_once_it_is_back() {
     assert!(log.end().is_err());
     etcd.signal(0, Signal::CONT);
     assert_eq!(outcome(&log, &sent), Appended::Done);
-    assert_eq!(arrived(&other, 4, 1), [sent.pairs.clone()]);
+    assert_eq!(arrived(&other, 4, 1), std::slice::from_ref(&sent.pairs));
     etcd.kill(0);
     let sent = commit(6, 2, 10);
     let first = log.append(&sent);
