@@ -58,7 +58,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// All of [`Error`](crate::Error) that concern calls. [`Error::may_have_been_applied`] is true if a failed
+    /// Any [`Error`](crate::Error) of a call. [`Error::may_have_been_applied`] is true if a failed
     /// write may take effect nevertheless.
     ///
     /// [`Error::may_have_been_applied`]: crate::Error::may_have_been_applied

@@ -1,6 +1,6 @@
 //! A small client of [etcd](https://etcd.io)'s v3 API: transactions, ranges, watches, and leases.
 //!
-//! It is meant for programs that must know the outcome of each write. A call is a single attempt at a single endpoint,
+//! The client is meant for programs that must know the outcome of each write. A call is a single attempt at a single endpoint,
 //! and an [`Error`] tells whether the write may have been applied ([`Error::may_have_been_applied`]). Nothing retries a write
 //! on its own; only reads ([`Client::range`]) go round the endpoints.
 //!

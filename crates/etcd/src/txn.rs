@@ -65,7 +65,8 @@ impl KeyRange {
 
 /// A read of a range of keys.
 ///
-/// Its cost grows with the number of keys in the range, regardless of the limit: give the end of the range if it is known.
+/// The cost of a read grows with the number of keys in the range, regardless of the limit. Give the end of the range if
+/// it is known.
 #[derive(Clone, Debug)]
 pub struct Range(pub(crate) RangeRequest);
 

@@ -14,7 +14,7 @@ const ALL_WATCHES: i64 = -1;
 
 /// A watch of a range of keys. Each watch has a stream of its own, which ends when it is dropped.
 ///
-/// Nothing is read ahead: as long as [`Watch::next`] isn't called, etcd keeps the events.
+/// Events aren't read ahead: etcd keeps them until [`Watch::next`] is called.
 pub struct Watch {
     exchange: Exchange<WatchRequest>,
     id: i64,

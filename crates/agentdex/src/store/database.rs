@@ -33,7 +33,7 @@ struct Shared {
     failure: OnceLock<(ErrorKind, String)>,
 }
 
-/// What fails.
+/// Kind of a failed operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     Read,

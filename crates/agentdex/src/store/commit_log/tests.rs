@@ -114,6 +114,19 @@ impl<L: Shared> Cluster<L> {
         others.find_map(|other| difference(&self.stores[0].view, &other.view, now).unwrap())
     }
 
+    /// Checks a history, and the stores after it. Returns the numbers of writes that were done, refused, and unknown.
+    pub fn assert_right(&self, history: &History) -> [usize; 3] {
+        history.check().unwrap();
+        assert_eq!(self.difference(), None);
+        for store in &self.stores {
+            assert_eq!(store.check().unwrap().faults, []);
+        }
+        let is_done = |answer: &Answer| matches!(answer, Answer::Done(_));
+        let is_refused = |answer: &Answer| matches!(answer, Answer::Refused(_));
+        let is_unknown = |answer: &Answer| matches!(answer, Answer::Unknown);
+        [is_done, is_refused, is_unknown].map(|is| history.calls.iter().filter(|call| is(&call.answer)).count())
+    }
+
     pub fn close(self) {
         self.stores.iter().for_each(Store::close);
     }
@@ -260,12 +273,7 @@ fn stores_over_a_bad_log_answer_truly_and_are_equal() {
     let (seed, writes, started) = (1, writes(), Instant::now());
     let cluster = Cluster::new(seed, FAULTS);
     let history = run(&cluster, seed, writes);
-    history.check().unwrap();
-    assert_eq!(cluster.difference(), None);
-    let count = |is: fn(&Answer) -> bool| history.calls.iter().filter(|call| is(&call.answer)).count();
-    let done = count(|answer| matches!(answer, Answer::Done(_)));
-    let refused = count(|answer| matches!(answer, Answer::Refused(_)));
-    let unknown = count(|answer| matches!(answer, Answer::Unknown));
+    let [done, refused, unknown] = cluster.assert_right(&history);
     println!(
         "seed {seed}: {writes} writes in {:?}: {done} done, {refused} refused, {unknown} unknown; {} entries; {:?}",
         started.elapsed(),
@@ -273,10 +281,6 @@ fn stores_over_a_bad_log_answer_truly_and_are_equal() {
         cluster.log.memory.counts
     );
     assert!(done > refused && refused > 0 && unknown > 0);
-    for store in &cluster.stores {
-        let faults = store.check().unwrap().faults;
-        assert!(faults.is_empty(), "{faults:?}");
-    }
     cluster.close();
 }
 
@@ -451,7 +455,7 @@ fn a_backup_contains_what_another_store_drops_while_it_is_read() {
     cluster.close();
 }
 
-/// A log that panics.
+/// Shared log that panics at a given place.
 struct Panicking {
     log: Arc<dyn CommitLog>,
     at: &'static str,
