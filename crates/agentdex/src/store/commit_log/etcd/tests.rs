@@ -32,7 +32,7 @@ use crate::{
     store::{
         Options, Store,
         commit_log::{
-            Appended, Broken, Commit, CommitId, CommitLog, SharedLog,
+            Appended, Away, Broken, Commit, CommitId, CommitLog, SharedLog,
             copies::Copies,
             tests::{Cluster, Shared, run, write, writes},
         },
@@ -143,7 +143,11 @@ impl Etcd {
         loop {
             let connection = self.connection();
             match EtcdLog::open(|| Client::connect(connection), CLUSTER, identity(node), founding.clone(), LIMITS) {
-                Ok(log) => return log,
+                Ok(log) => {
+                    // Before, it appends nothing.
+                    eventually("the node is present", || log.log.state().nodes.is_present);
+                    return log;
+                }
                 Err(Broken(reason)) => assert!(started.elapsed() < Duration::from_secs(60), "{reason}"),
             }
             thread::sleep(Duration::from_millis(50));
@@ -267,20 +271,31 @@ fn outcome(log: &EtcdLog, commit: &Arc<Commit>) -> Appended {
     }
 }
 
+/// Returns the end of the log, as soon as it is known.
+fn end(log: &EtcdLog) -> u64 {
+    let started = Instant::now();
+    loop {
+        match log.end() {
+            Ok(end) => return end,
+            Err(Away) => assert!(started.elapsed() < Duration::from_secs(30)),
+        }
+    }
+}
+
 #[test]
 fn commits_are_appended_taken_and_followed() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
     let (first, second) = (etcd.open(1, &founding(true)), etcd.open(2, &founding(false)));
-    assert_eq!(first.end(), Ok(4));
-    assert_eq!(first.append(&commit(5, 1, 10)), Appended::Done);
-    assert_eq!(second.append(&commit(5, 2, 20)), Appended::Taken);
+    assert_eq!(end(&first), 4);
+    assert_eq!(outcome(&first, &commit(5, 1, 10)), Appended::Done);
+    assert_eq!(outcome(&second, &commit(5, 2, 20)), Appended::Taken);
     assert_eq!(arrived(&second, 4, 1), [commit(5, 1, 10).pairs.clone()]);
-    assert_eq!((second.end(), first.arrived(5, 9)), (Ok(5), Ok(vec![])));
+    assert_eq!((end(&second), first.arrived(5, 9)), (5, Ok(vec![])));
     // A request that comes again is answered as before.
-    assert_eq!(first.append(&commit(5, 1, 10)), Appended::Done);
+    assert_eq!(outcome(&first, &commit(5, 1, 10)), Appended::Done);
     // A large commit has parts.
     let large = commit(6, 3, 5 * MAX_VALUE_BYTES / 2);
-    assert_eq!(second.append(&large), Appended::Done);
+    assert_eq!(outcome(&second, &large), Appended::Done);
     assert_eq!(arrived(&first, 5, 1), std::slice::from_ref(&large.pairs));
     let third = etcd.open(3, &founding(false));
     assert_eq!(arrived(&third, 4, 2).len(), 2, "a node that comes later reads what there is");
@@ -293,9 +308,11 @@ fn nothing_is_appended_after_a_commit_that_is_gone_or_to_another_log() {
     let (log, keys) = (etcd.open(1, &founding(true)), Keys::new(CLUSTER));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = runtime.block_on(async { Client::connect(etcd.connection()).unwrap() });
-    assert!(matches!(log.append(&commit(9, 1, 1)), Appended::Lost(Broken(reason)) if reason.contains("commit 8")));
+    assert!(matches!(outcome(&log, &commit(9, 1, 1)), Appended::Lost(Broken(reason)) if reason.contains("commit 8")));
     runtime.block_on(client.put(keys.meta(), "{}", 0)).unwrap();
-    assert!(matches!(log.append(&commit(5, 2, 1)), Appended::Lost(Broken(reason)) if reason.contains("another log")));
+    assert!(
+        matches!(outcome(&log, &commit(5, 2, 1)), Appended::Lost(Broken(reason)) if reason.contains("another log"))
+    );
     assert!(log.end().is_err());
     assert!(log.arrived(4, 9).is_err());
     assert_eq!(etcd.read(Range::new(KeyRange::key(keys.commit(5)))), []);
@@ -326,7 +343,7 @@ fn a_commit_that_cannot_be_read_ends_the_following() {
     let (log, keys) = (etcd.open(1, &founding(true)), Keys::new(CLUSTER));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = runtime.block_on(async { Client::connect(etcd.connection()).unwrap() });
-    assert_eq!(log.append(&commit(5, 1, 1)), Appended::Done);
+    assert_eq!(outcome(&log, &commit(5, 1, 1)), Appended::Done);
     runtime.block_on(client.put(keys.commit(6), "something else", 0)).unwrap();
     let started = Instant::now();
     let Broken(reason) = loop {
@@ -419,20 +436,25 @@ fn a_node_whose_lease_has_expired_comes_back() {
     eventually("it may have lost its lease", || !log.is_leader());
     etcd.signal(0, Signal::CONT);
     eventually("it leads again", || log.is_leader());
-    assert_eq!(log.append(&commit(5, 1, 1)), Appended::Done);
+    assert_eq!(outcome(&log, &commit(5, 1, 1)), Appended::Done);
 }
 
 #[test]
 fn etcd_that_is_full_takes_nothing_and_loses_nothing() {
     let Some(etcd) = Etcd::start(1, &["--quota-backend-bytes", "16777216"]) else { return };
     let (log, other) = (etcd.open(1, &founding(true)), etcd.open(2, &founding(false)));
-    let full = (5..60).find(|number| match log.append(&commit(*number, *number, 3 * MAX_VALUE_BYTES / 4)) {
-        Appended::Done => false,
-        Appended::Away => true,
-        appended => panic!("{appended:?}"),
+    let full = (5..60).find(|number| {
+        loop {
+            match log.append(&commit(*number, *number, 3 * MAX_VALUE_BYTES / 4)) {
+                Appended::Done => return false,
+                Appended::Away => return true,
+                Appended::Unknown => {}
+                appended => panic!("{appended:?}"),
+            }
+        }
     });
     let full = full.expect("it is full");
-    assert_eq!(log.end(), Ok(full - 1));
+    assert_eq!(end(&log), full - 1);
     let mut last = 4;
     while last < full - 1 {
         last += arrived(&other, last, 1).len() as u64;
