@@ -11,6 +11,8 @@ use std::{
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
 };
 
 use data_encoding::HEXLOWER;
@@ -25,6 +27,10 @@ use tantivy::{
 };
 
 use super::failure::is_outside;
+
+/// Maximum time to wait for the lock of a writer. A writer that was dropped can leave it held for a moment: a process
+/// that is being started has a copy of every open file until it runs its own program.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A directory of index files.
 #[derive(Clone)]
@@ -181,7 +187,15 @@ impl Directory for Files {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        self.mapped.acquire_lock(lock)
+        let started = Instant::now();
+        loop {
+            match self.mapped.acquire_lock(lock) {
+                Err(LockError::LockBusy) if started.elapsed() < LOCK_PATIENCE => {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                locked => return locked,
+            }
+        }
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
@@ -211,5 +225,25 @@ impl TerminatingWrite for Unsynced {
         self.file.flush()?;
         self.files.wrote(&self.path);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tantivy::directory::INDEX_WRITER_LOCK;
+
+    use super::*;
+
+    #[test]
+    fn lock_that_is_released_late_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::open(directory.path()).unwrap();
+        let held = files.acquire_lock(&INDEX_WRITER_LOCK).unwrap();
+        let release = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            drop(held);
+        });
+        drop(files.acquire_lock(&INDEX_WRITER_LOCK).unwrap());
+        release.join().unwrap();
     }
 }
