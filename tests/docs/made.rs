@@ -254,7 +254,7 @@ const LIMITS: [(&str, &[Limit]); 7] = [
         "Other stored data",
         &[
             ("API keys", "crates/agentdex/src/registry/keys.rs", "MAX_KEYS"),
-            ("namespaces", "crates/agentdex/src/registry/namespaces.rs", "MAX_NAMESPACES"),
+            ("namespaces", "crates/agentdex/src/store/membership.rs", "MAX_NAMESPACES"),
             ("members of a namespace", "crates/agentdex/src/registry/namespaces.rs", "MAX_MEMBERS"),
             ("saved queries", "crates/agentdex/src/registry/queries/mod.rs", "MAX_QUERIES"),
             ("saved queries of an owner", "crates/agentdex/src/registry/queries/mod.rs", "MAX_QUERIES_OF_OWNER"),

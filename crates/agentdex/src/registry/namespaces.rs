@@ -10,8 +10,6 @@ use crate::{
     store::{AuditChain, AuditEntry, AuditedState, Author, NamespaceRecord, NamespaceWrite, Store},
 };
 
-/// The most namespaces.
-const MAX_NAMESPACES: usize = 10_000;
 /// Maximum number of members per namespace.
 const MAX_MEMBERS: usize = 1_000;
 /// Maximum number of attempts to write a namespace that others claim and release meanwhile.
@@ -98,9 +96,6 @@ impl Namespaces {
             return Err(Error::LimitExceeded { what: "number of members of a namespace", maximum: MAX_MEMBERS as u64 });
         }
         let number = known.as_ref().map(|(number, _)| *number);
-        if number.is_none() && self.store.namespaces().len() >= MAX_NAMESPACES {
-            return Err(Error::LimitExceeded { what: "number of namespaces", maximum: MAX_NAMESPACES as u64 });
-        }
         let ClaimedNamespace { name, owner, mut members, created, proof } = namespace.clone();
         members.insert(owner.clone());
         let mut author = author.clone();

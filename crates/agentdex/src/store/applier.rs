@@ -4,6 +4,8 @@
 //! The commands of a commit are applied in memory one after the other. Each write sees the staged results of earlier
 //! writes, so preconditions are checked in log order. A failed command is rolled back.
 
+use std::collections::BTreeMap;
+
 use sled::IVec;
 
 use super::{
@@ -150,6 +152,15 @@ impl<'a> Applier<'a> {
         }
         let (number, record) = self.known_namespaces.find(name)?;
         record.owner.is_some().then_some(number)
+    }
+
+    /// Returns the number of namespaces that are not given up, including the changes of this round.
+    pub(super) fn number_claimed(&self) -> usize {
+        let staged = self.effects.namespaces.iter().filter_map(|(number, record)| Some((*number, record.as_ref()?)));
+        let staged: BTreeMap<_, _> = staged.map(|(number, record)| (number, record.given_up.is_none())).collect();
+        let before = staged.keys().filter(|number| self.known_namespaces.is_claimed(**number)).count();
+        let after = staged.values().filter(|is_claimed| **is_claimed).count();
+        self.known_namespaces.len() - before + after
     }
 
     /// Returns the position of a record, or 0 if it doesn't exist or has expired.

@@ -208,6 +208,16 @@ impl Namespaces {
         known.by_name.values().filter_map(|number| Some((*number, known.by_number.get(number)?.clone()))).collect()
     }
 
+    /// Returns the number of namespaces that are not given up.
+    pub fn len(&self) -> usize {
+        self.read().by_name.len()
+    }
+
+    /// True if a namespace exists and is not given up.
+    pub fn is_claimed(&self, number: NamespaceNumber) -> bool {
+        self.read().by_number.get(&number).is_some_and(|record| record.given_up.is_none())
+    }
+
     /// Returns the namespaces given up before a position.
     pub fn given_up_before(&self, position: Seq) -> Vec<NamespaceNumber> {
         let known = self.read();

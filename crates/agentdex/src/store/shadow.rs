@@ -1,11 +1,12 @@
 //! `Shadow`: a second store that installs every commit of a store, and is compared with it when that is closed: all that
-//! a store has in memory must follow from its commits. For tests: in unit tests always, otherwise enabled in debug builds by an
-//! environment variable.
+//! a store has in memory must follow from its commits. For tests: in unit tests always, otherwise enabled in debug builds
+//! by an environment variable.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
 };
 
 use uuid::Uuid;
@@ -23,7 +24,8 @@ use super::{
 };
 use crate::{Result, change::Timestamp};
 
-/// Environment variable that gives each store a shadow.
+/// Environment variable that gives stores a shadow: `1` for all stores, or a list of modules of tests, separated by
+/// commas, for the stores that these tests open.
 const VARIABLE: &str = "AGENTDEX_TEST_SHADOW";
 
 /// The shadow of a store.
@@ -41,7 +43,7 @@ impl Shadow {
     /// no shadow.
     pub fn of(view: &Arc<View>) -> Result<Option<Arc<Shadow>>> {
         // Stores with a shared log are tested by other means.
-        if view.options.log.is_some() || (!cfg!(test) && env::var_os(VARIABLE).is_none()) {
+        if view.options.log.is_some() || !(cfg!(test) || is_requested()) {
             return Ok(None);
         }
         let directory = env::temp_dir().join(format!("agentdex-shadow-{}", Uuid::new_v4()));
@@ -94,6 +96,16 @@ impl Drop for Shadow {
         self.committer.release();
         let _ = fs::remove_dir_all(&self.directory);
     }
+}
+
+/// True if the environment variable requests a shadow for a store opened by this thread. The thread of a test has the
+/// name of the test.
+fn is_requested() -> bool {
+    let Ok(requested) = env::var(VARIABLE) else { return false };
+    let thread = thread::current();
+    let test = thread.name().unwrap_or_default();
+    let is_in = |module: &str| test.strip_prefix(module).is_some_and(|rest| rest.starts_with("::"));
+    requested == "1" || requested.split(',').any(is_in)
 }
 
 /// Copies all keys and values of a store.
