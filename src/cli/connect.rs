@@ -76,7 +76,8 @@ fn name(text: &str) -> Result<String, String> {
     match is_configured_name(text) {
         true => Ok(text.to_owned()),
         false => {
-            Err("a name must start with a letter, and have at most 32 letters, digits, hyphens, and underscores".into())
+            Err("a name must start with a letter, and consist of at most 32 letters, digits, hyphens, and underscores"
+                .into())
         }
     }
 }
@@ -113,7 +114,9 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 /// The configuration for the registry itself.
 async fn of_registry(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<Configuration> {
     if let Some((name, _)) = arguments.variables.first() {
-        return Err(misuse(format!("--variable {name}: the registry has no variables")));
+        return Err(misuse(format!(
+            "--variable {name}: the registry has no variables; to set a server's variable, name the server"
+        )));
     }
     let access = client.about().await?.access;
     // Without a key, this caller may read.
@@ -148,7 +151,7 @@ async fn of_server(arguments: &Arguments, name: &str, client: &RegistryClient) -
     let Some(exported) = client.export_with_warnings(&id, format, &version, media_type).await? else {
         return Err(no_agent(client, &id).await);
     };
-    let server = Server::parse(exported.document.as_bytes()).context("reading the server.json of the registry")?;
+    let server = Server::parse(exported.document.as_bytes()).context("reading the server.json from the registry")?;
     let values: BTreeMap<String, String> = arguments.variables.iter().cloned().collect();
     let options = ConfigurationOptions { name: arguments.name.clone(), values };
     Configuration::of_server(arguments.client, &server, &options).map_err(|error| match error {
@@ -234,7 +237,7 @@ fn print(
         return print_json(&to_json(configuration, file, effect));
     }
     if let Some(file) = file {
-        complain(&format!("Add this to {}, or let --write do it:", file.path.display()));
+        complain(&format!("Add this to {}, or use --write:", file.path.display()));
     }
     let mut out = stdout();
     out.write_all(configuration.text().as_bytes())?;

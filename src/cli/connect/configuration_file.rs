@@ -52,7 +52,7 @@ impl ConfigurationFile {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         match std::str::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => Ok(Some(text)),
-            _ => bail!("{}: not a text in UTF-8", self.path.display()),
+            _ => bail!("{}: the file is not UTF-8 text", self.path.display()),
         }
     }
 
@@ -86,7 +86,7 @@ impl ConfigurationFile {
             _ => false,
         };
         if !is_same {
-            bail!("{}: another program has changed the file meanwhile; try again", self.path.display());
+            bail!("{}: another program changed the file in the meantime; try again", self.path.display());
         }
         Ok(())
     }
@@ -100,13 +100,13 @@ fn content_of(path: &Path) -> anyhow::Result<Option<Content>> {
         Err(error) => return Err(error).with_context(|| format!("reading {shown}")),
     };
     if metadata.is_symlink() {
-        bail!("{shown}: a symbolic link; give the file that it points to with --file");
+        bail!("{shown}: the file is a symbolic link; name its target with --file");
     }
     if !metadata.is_file() {
         bail!("{shown}: not a regular file");
     }
     if has_other_names(&metadata) {
-        bail!("{shown}: the file has further hard links, which would keep the former content; edit it yourself");
+        bail!("{shown}: the file has other hard links, which would keep the old content; edit the file yourself");
     }
     if metadata.permissions().readonly() {
         bail!("{shown}: the file is read-only");

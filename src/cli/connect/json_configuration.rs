@@ -53,7 +53,7 @@ pub(super) fn with_server(text: &str, configuration: &Configuration, replaces: b
     }
     match Document::parse(&edited) {
         Ok(after) if after.value == expected => Ok(Some(edited)),
-        _ => bail!("the file is written in a way that can't be edited automatically; add the server yourself"),
+        _ => bail!("the file can't be edited automatically; add the server yourself"),
     }
 }
 
@@ -112,7 +112,7 @@ impl<'t> Document<'t> {
         };
         let collected = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
         let parsed = parse_to_ast(text, &collected, &options).context("not valid JSON")?;
-        let root = parsed.value.context("the file is empty, which isn't valid JSON")?;
+        let root = parsed.value.context("the file contains no JSON value; add an empty object, and try again")?;
         let value = to_json(text, &root)?;
         Ok(Document { root, value, layout: Layout::of(text) })
     }
@@ -126,7 +126,7 @@ impl<'t> Document<'t> {
 fn find<'o, 't>(object: &'o ast::Object<'t>, name: &str) -> anyhow::Result<Option<&'o ObjectProp<'t>>> {
     let mut found = object.properties.iter().filter(|member| member.name.as_str() == name);
     match (found.next(), found.next()) {
-        (_, Some(_)) => bail!("the member {name:?} is repeated"),
+        (_, Some(_)) => bail!("the member {name:?} occurs more than once; remove the duplicates"),
         (found, _) => Ok(found),
     }
 }

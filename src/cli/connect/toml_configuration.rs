@@ -35,7 +35,7 @@ pub(super) fn with_server(text: &str, configuration: &Configuration, replaces: b
     // Definitions that exclude each other, such as an inline table that a later table would extend.
     match edited.parse::<Table>() {
         Ok(written) if written == values => Ok(Some(edited)),
-        _ => bail!("`{member}` is defined in a way that can't be edited"),
+        _ => bail!("`{member}` can't be edited automatically; add the server yourself"),
     }
 }
 

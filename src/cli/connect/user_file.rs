@@ -53,7 +53,11 @@ impl UserFile {
         if self.directory.is_dir() || self.path.is_file() {
             return Ok(());
         }
-        bail!("{} isn't set up here: there is no directory {}", client.title(), self.directory.display())
+        bail!(
+            "{} isn't set up here: the directory {} doesn't exist; create it, or name another file with --file",
+            client.title(),
+            self.directory.display()
+        )
     }
 }
 
