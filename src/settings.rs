@@ -300,7 +300,7 @@ impl Settings {
             ),
             (
                 !issuer && (audience || has_oidc_details),
-                "the other oidc settings require an issuer: also set oidc_issuer (--oidc-issuer)",
+                "oidc settings require an issuer: also set oidc_issuer (--oidc-issuer)",
             ),
         ];
         match contradictions.iter().find(|(is_contradiction, _)| *is_contradiction) {

@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         }
     }
     if is_empty && !arguments.json {
-        let message = if arguments.since > 0 { "No entries after that number." } else { "No entries." };
+        let message = if arguments.since > 0 { "No entries after the number in --since." } else { "No entries." };
         complain(&with_advice(client, message).await);
     }
     Ok(ExitCode::SUCCESS)
@@ -54,7 +54,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 pub(super) async fn with_advice(client: &RegistryClient, message: &str) -> String {
     match client.about().await {
         Ok(about) if !about.access.authentication => {
-            format!("{message} This registry runs without --auth, so it doesn't know who its clients are.")
+            format!("{message} This registry runs without --auth, so it can't identify its clients.")
         }
         _ => message.to_owned(),
     }

@@ -97,7 +97,7 @@ pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
         let shown = arguments.file.display().to_string();
         let file = match File::open(&arguments.file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                bail!("{shown}: there is no such file; name one that `agentdex backup` wrote")
+                bail!("{shown}: no such file; pass a file written by `agentdex backup`")
             }
             file => file.with_context(|| format!("opening {shown}"))?,
         };
@@ -131,20 +131,20 @@ fn print_restored(restored: &Restored, data: &Path, out: &mut impl Write) -> io:
     writeln!(out, "visibility at that time: {public} public, {in_namespaces} in namespaces, {private} private")?;
     match keys.as_slice() {
         [] if *revoked_keys > 0 => {
-            let first = "create the first with `agentdex keys create --role admin --owner NAME --data DIR`";
-            writeln!(out, "API keys in the backup that were not restored: {revoked_keys}; {first}")?;
+            let first = "create the first key with `agentdex keys create --role admin --owner NAME --data DIR`";
+            writeln!(out, "API keys not restored from the backup: {revoked_keys}; {first}")?;
         }
         [] => {}
         keys => {
             writeln!(
                 out,
-                "API keys that are valid again, even if revoked after the backup (--revoke-keys restores no keys):"
+                "API keys that are valid again, even if revoked after the backup (--revoke-keys omits all keys):"
             )?;
             keys::print_each(out, keys)?;
         }
     }
     let is_restricted = !keys.is_empty() || *revoked_keys > 0 || private + in_namespaces > 0;
-    writeln!(out, "start it with: {}", start_command(data, is_restricted))
+    writeln!(out, "start the registry with: {}", start_command(data, is_restricted))
 }
 
 /// Returns the command that starts a registry. Without `--auth` everybody would see what only some may see.
@@ -192,7 +192,7 @@ impl Target {
     fn create(path: &Path, force: bool) -> anyhow::Result<Target> {
         if path == Path::new("-") {
             if io::stdout().is_terminal() {
-                bail!("refusing to write a backup to a terminal; name a file, or pipe it to a program");
+                bail!("refusing to write a backup to a terminal; name a file, or pipe the output to a program");
             }
             let out: Box<dyn Write> = Box::new(io::stdout());
             return Ok(Target { out: BufWriter::new(out), bar: ProgressBar::hidden(), written: 0, file: None });

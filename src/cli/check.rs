@@ -58,8 +58,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Verdict::InOrder => "all in order".to_owned(),
         Verdict::Behind { commits, found, expected } => {
             format!(
-                "older than its last recorded state: it ends at change {found}, expected {expected} ({commits} \
-                 commits missing)"
+                "the store is older than its last recorded state: it ends at change {found}, expected {expected} \
+                 ({commits} commits missing)"
             )
         }
         Verdict::Damaged | Verdict::Refused => match checked.faults.len() {

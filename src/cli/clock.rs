@@ -59,7 +59,7 @@ fn print(accepted: &ClockAccepted, as_json: bool) -> anyhow::Result<ExitCode> {
     if before > now {
         writeln!(out, "the time of the log was {before}, and is now {now}")?;
     } else {
-        writeln!(out, "the log is not ahead of the clock, {now}: nothing to do")?;
+        writeln!(out, "the time of the log is not ahead of the clock ({now}); nothing to do")?;
     }
     Ok(ExitCode::SUCCESS)
 }

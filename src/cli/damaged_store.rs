@@ -15,8 +15,11 @@ pub(super) fn of(error: &anyhow::Error) -> Option<(ExitCode, String)> {
         Error::StoreDamaged { path, .. } => (path, false),
         _ => return None,
     };
-    let text =
-        format!("\nNothing was changed in {}, and nothing is served.\n\n{}", path.display(), ways_out(path, is_behind));
+    let text = format!(
+        "\nThe registry in {} was not opened, and nothing was changed.\n\n{}",
+        path.display(),
+        ways_out(path, is_behind)
+    );
     Some((ExitCode::from(STATUS), text))
 }
 
@@ -25,11 +28,11 @@ pub(super) fn ways_out(data: &Path, is_behind: bool) -> String {
     let data = data.display();
     let mut text = format!(
         "What to do:\n  \
-         Find out what is intact and what is missing (changes nothing):\n    \
+         Check for damaged and missing data (changes nothing):\n    \
          agentdex check --data {data}\n  \
          Restore the last backup into a new directory:\n    \
          agentdex restore FILE --data {data}-restored\n  \
-         Recover what is readable into a new directory; losses are listed:\n    \
+         Recover the readable data into a new directory, and list the losses:\n    \
          agentdex salvage --data {data} --to {data}-salvaged\n"
     );
     if is_behind {

@@ -73,7 +73,7 @@ pub(super) async fn of_agent(arguments: &OfAgent, client: &RegistryClient) -> an
         history.changes.iter().try_for_each(|change| print(&mut out, change, false, arguments.json))?;
     }
     if shown == 0 && !arguments.json {
-        writeln!(out, "The log contains no changes of {}. Old changes may have been dropped.", visible(&id))?;
+        writeln!(out, "The log contains no changes to {}. Old changes may have been dropped.", visible(&id))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -118,8 +118,8 @@ fn print_new((key, text): &(ApiKey, String), as_json: bool) -> anyhow::Result<Ex
     let until = key.expires.map_or_else(|| "until it is revoked".to_owned(), |moment| format!("until {moment}"));
     // Only the key goes to standard output, for `KEY=$(agentdex keys create …)`.
     let place = match io::stdout().is_terminal() {
-        true => "it is shown only once:",
-        false => "it was written to standard output, and can't be shown again",
+        true => "the key is shown only once:",
+        false => "the key was written to standard output, and can't be shown again",
     };
     output::complain(&format!(
         "key {} of {} with the role {}, valid {until}; {place}",
@@ -158,7 +158,7 @@ fn print(out: &mut impl Write, key: &ApiKey, widest_owner: usize) -> io::Result<
     let created = moments::shown(key.created);
     let owner = output::visible(key.owner.as_str());
     let revoking = if key.is_revoking {
-        ", REVOKED (rejected, but the revocation can't be stored while the disk is full)"
+        ", REVOKED (the key is rejected, but the revocation can't be stored while the disk is full)"
     } else {
         ""
     };
@@ -186,7 +186,7 @@ fn revoke_in(directory: &Path, ids: &[String], as_json: bool) -> anyhow::Result<
             (true, false) => results.print(&done.text),
             (false, _) => outcome = ExitCode::FAILURE,
         }
-        let unknown = "there is no such key; `agentdex keys list` lists the keys";
+        let unknown = "there is no such key; `agentdex keys list --data DIR` lists the keys";
         match (is_revoked, as_json) {
             (true, _) => {}
             (false, true) => results.print(&json!({"id": id, "error": unknown}).to_string()),
@@ -214,7 +214,7 @@ fn seconds(text: &str) -> Result<u64, String> {
         _ => None,
     };
     let seconds = unit.and_then(|unit| digits.parse::<u64>().ok()?.checked_mul(unit));
-    seconds.ok_or_else(|| format!("{text:?} is not a duration, such as 90d, 12h, 30min, or 60s"))
+    seconds.ok_or_else(|| format!("{text:?} is not a duration; for example 90d, 12h, 30min, or 60s"))
 }
 
 #[cfg(test)]

@@ -105,7 +105,9 @@ pub(super) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             writeln!(stdout(), "{published} descriptions published, {cleared} cleared")?;
         }
         (None, true) => print_json(&json!({"requested": true}))?,
-        (None, false) => writeln!(stdout(), "the running server was asked to resync; its log says when it is done")?,
+        (None, false) => {
+            writeln!(stdout(), "the running server was asked to resync; its log says when the resync is done")?
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -135,7 +137,10 @@ fn ask_server(data: &Path) -> anyhow::Result<()> {
         if asked.elapsed() > PATIENCE {
             // Nobody is to find it tomorrow.
             let _ = fs::remove_file(&request);
-            bail!("the server using {} publishes to no broker; start it with --mqtt-url", data.display());
+            bail!(
+                "the server using {} doesn't publish to a broker; restart the server with --mqtt-url",
+                data.display()
+            );
         }
         std::thread::sleep(Duration::from_millis(50));
     }

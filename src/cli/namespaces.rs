@@ -85,6 +85,6 @@ fn line(namespace: &ClaimedNamespace) -> String {
     let members: Vec<_> = members.iter().map(|member| visible(member.as_str()).into_owned()).collect();
     let members =
         if members.is_empty() { "no other members".to_owned() } else { format!("with {}", members.join(", ")) };
-    let proof = proof.as_ref().map(|url| format!(", named by {}", visible(url))).unwrap_or_default();
+    let proof = proof.as_ref().map(|url| format!(", confirmed at {}", visible(url))).unwrap_or_default();
     format!("{name}: owned by {}{proof}, {members}", visible(owner.as_str()))
 }

@@ -60,8 +60,8 @@ fn accept(data: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     revoked_keys(&mut out, &revoked)?;
     writeln!(
         out,
-        "{} is accepted as it is. The visibility of agents and the members of namespaces are those in the older \
-         files\nstart it with: {}",
+        "{} is accepted as it is. The visibility of agents and the members of namespaces are as in the older files.\n\
+         start the registry with: {}",
         data.display(),
         start_command(data, !revoked.is_empty() || keys::are_needed(data)?)
     )?;
@@ -93,13 +93,13 @@ fn salvage_to(data: &Path, to: &Path, as_json: bool) -> anyhow::Result<ExitCode>
     if !is_proven {
         writeln!(
             out,
-            "the visibility of the agents is not certain: all are now private, without their history, and there are \
-             no namespaces or saved queries; `agentdex access` makes agents public again"
+            "the original visibility of the agents is unknown: all agents are now private, and history, namespaces, \
+             and saved queries were not salvaged; `agentdex access` makes agents public again"
         )?;
     }
     writeln!(
         out,
-        "{records} descriptions and {changes} changes salvaged into {}\nstart it with: {}",
+        "{records} descriptions and {changes} changes salvaged into {}\nstart the registry with: {}",
         to.display(),
         start_command(to, !revoked.is_empty() || keys::are_needed(to)?)
     )?;

@@ -297,7 +297,7 @@ impl File {
         };
         let hint = match nearest(key, known) {
             Some(nearest) => format!("did you mean `{nearest}`?"),
-            None => "`agentdex serve --help` lists them".to_owned(),
+            None => "`agentdex serve --help` lists the settings".to_owned(),
         };
         Err(anyhow!("{} is not a setting; {hint}", self.place(value, &format!("`{key}`"))))
     }

@@ -168,7 +168,7 @@ fn what_comes_back_is_said() {
     assert!(lines[5].contains("agentdex serve --data") && lines[5].ends_with(" --auth"), "{lines:?}");
 
     let without = run(&["restore", &file, "--data", &path("without"), "--revoke-keys"]);
-    assert!(stdout(&without).contains("API keys in the backup that were not restored: 2"), "{}", stdout(&without));
+    assert!(stdout(&without).contains("API keys not restored from the backup: 2"), "{}", stdout(&without));
     assert!(stdout(&without).trim_end().ends_with(" --auth"), "{}", stdout(&without));
     let listed = run(&["keys", "list", "--data", &path("without")]);
     assert_eq!(stdout(&listed), "0 keys\n");

@@ -109,7 +109,7 @@ fn one_wrong_bit_is_refused_and_changes_nothing() {
             let refused = run(arguments);
             let said = stderr(&refused);
             assert_eq!(refused.status.code(), Some(3), "{said}");
-            assert!(said.contains("Nothing was changed") && said.contains("agentdex restore FILE"), "{said}");
+            assert!(said.contains("nothing was changed") && said.contains("agentdex restore FILE"), "{said}");
             assert!(!said.contains("panicked"), "{said}");
         }
         assert!(files(data.as_ref()) == before, "{hundredths}: something was written");

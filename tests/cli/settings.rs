@@ -48,7 +48,10 @@ fn unknown_keys_of_the_file_are_refused_and_the_nearest_is_named() {
     for (toml, expected) in [
         ("data = \"x\"\nlistn = \"127.0.0.1:9999\"", "line 2: `listn` is not a setting; did you mean `listen`?"),
         ("mqtt-listen = \"127.0.0.1:0\"", "line 1: `mqtt-listen` is not a setting; did you mean `mqtt_listen`?"),
-        ("colour_of_the_sky = 1", "line 1: `colour_of_the_sky` is not a setting; `agentdex serve --help` lists them"),
+        (
+            "colour_of_the_sky = 1",
+            "line 1: `colour_of_the_sky` is not a setting; `agentdex serve --help` lists the settings",
+        ),
     ] {
         let told = refused(toml, &[], &[]);
         assert_eq!(told, format!("error: agentdex.toml: {expected}\n"));

@@ -289,7 +289,7 @@ fn signature_that_is_required_must_be_by_a_trusted_key() {
     .unwrap();
     let (_data, server) = server(&["--trusted-keys", directory.path().to_str().unwrap(), "--require-signature"]);
     let log = server.log();
-    assert!(log.contains("1 trusted key from") && log.contains("1 passed over: key 2 of keys.json"), "{log}");
+    assert!(log.contains("1 trusted key from") && log.contains("1 ignored: key 2 of keys.json"), "{log}");
     let register =
         |card: &Value| run_with_input(&["register", "-", "--id", ID, "--url", server.url()], &card.to_string());
     let mut card = card("Greets");

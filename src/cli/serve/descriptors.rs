@@ -10,7 +10,7 @@ pub(super) fn raise_limit() {
         if current.is_some_and(|current| maximum.is_none_or(|maximum| current < maximum))
             && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
         {
-            tracing::warn!(%error, "the limit of file descriptors can't be raised");
+            tracing::warn!(%error, "the file descriptor limit can't be raised");
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn check_exposure(settings: &Settings, address: SocketAddr, loopback:
     };
     bail!(
         "{address} is open to other machines: {risk}. {missing}\n  {loopback} serves this machine alone\n  \
-         --insecure allows it, for trusted networks and behind an encrypting proxy"
+         --insecure starts the server anyway (for trusted networks, or behind an encrypting proxy)"
     )
 }
 
@@ -60,13 +60,13 @@ pub(super) fn report_access(settings: &Settings, registry: &Registry) {
     let keys = registry.keys().list();
     if settings.auth && !grants_admin(settings) && !keys.iter().any(|key| key.role == Role::Admin) {
         tracing::warn!(
-            "there is no API key with the role `admin` yet; while the server is stopped, this creates one: \
+            "there is no API key with the role `admin` yet; stop the server, and run: \
              agentdex keys create --role admin --owner NAME --data {}",
             settings.data.display()
         );
     }
     if !settings.auth && !keys.is_empty() {
-        tracing::warn!("there are API keys, but clients are not authenticated; use --auth to require them");
+        tracing::warn!("API keys exist, but clients are not authenticated; use --auth to require keys");
     }
 }
 

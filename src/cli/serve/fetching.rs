@@ -121,7 +121,7 @@ fn trusted_keys(path: &Path) -> anyhow::Result<TrustedKeys> {
         .context("--trusted-keys must name a JSON Web Key Set (JWKS), or a folder that contains such files")?;
     let passed_over = match keys.passed_over() {
         [] => String::new(),
-        keys => format!("; {} passed over: {}", keys.len(), keys.join("; ")),
+        keys => format!("; {} ignored: {}", keys.len(), keys.join("; ")),
     };
     let noun = if keys.len() == 1 { "key" } else { "keys" };
     tracing::info!("{} trusted {noun} from {}{passed_over}", keys.len(), path.display());
