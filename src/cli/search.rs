@@ -384,7 +384,7 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores:
     }
     for Correction { word, read_as } in &answer.corrections {
         let read_as = read_as.join(", ");
-        writeln!(out, "No agent has `{}`; searched for: {}", output::visible(word), output::visible(&read_as))?;
+        writeln!(out, "No agent contains `{}`; searched for: {}", output::visible(word), output::visible(&read_as))?;
     }
     for hit in &answer.hits {
         let title = style.bold(hit.title.as_deref().unwrap_or("(no title)"));
@@ -467,7 +467,7 @@ fn print_facets(out: &mut impl Write, answer: &SearchAnswer) -> anyhow::Result<(
         let shown = answer.facets.get(field).map_or(0, Vec::len);
         if u64::try_from(shown).is_ok_and(|shown| shown < *total) {
             let field = field.name();
-            writeln!(out, "{field}: {shown} of {total} values; `--facet-query TEXT` shows those that contain a text")?;
+            writeln!(out, "{field}: {shown} of {total} values; `--facet-query TEXT` shows values that contain TEXT")?;
         }
     }
     Ok(())

@@ -71,7 +71,7 @@ fn words_and_meaning_find_agents_with_what_they_can_do() {
     assert_eq!(search(&server, &["village", "--lexical"]), "No agent matches.\n");
     let misspelled = search(&server, &["wether", "--lexical"]);
     assert!(
-        misspelled.starts_with("Did you mean: weather?\nNo agent has `wether`; searched for: weather\n"),
+        misspelled.starts_with("Did you mean: weather?\nNo agent contains `wether`; searched for: weather\n"),
         "{misspelled}"
     );
     let beside_others = search(&server, &["+rain", "wether", "tag:x", "--lexical"]);

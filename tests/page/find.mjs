@@ -184,7 +184,7 @@ await run({
     await page.evaluate(() => [...document.querySelectorAll(".summary a")].find((one) => one.textContent === "Search without + and -").click());
     await shows(page, ".hit h2", "Weather agent");
     await page.goto(`${url}/#/?q=wether+forcast&mode=lexical`);
-    await shows(page, ".summary .note", "No agent has “wether” or “forcast”: searched for weather forecast.");
+    await shows(page, ".summary .note", "No agent contains “wether” or “forcast”: searched for weather forecast.");
     assert.deepEqual([(await page.$$(".summary .note, .summary .hint")).length], [1]);
     await page.close();
   },

@@ -51,7 +51,7 @@ await run({
     await deep.goto(`${url}/#/?q=title%3Anowhere`);
     await shows(deep, ".summary", "No agent matches");
     await deep.goto(`${url}/#/?q=wether+forcast&mode=lexical`);
-    await shows(deep, ".summary", "No agent has “wether” or “forcast”: searched for weather forecast");
+    await shows(deep, ".summary", "No agent contains “wether” or “forcast”: searched for weather forecast");
     await click(deep, ".summary a.t");
     await until(deep, () => location.hash.includes("q=weather+forecast") && document.querySelector("#q").value === "weather forecast");
     await deep.goto(`${url}/#/?q=colour%3Ared`);

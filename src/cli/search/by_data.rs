@@ -117,7 +117,7 @@ fn of_names(option: &str, names: &str) -> anyhow::Result<Value> {
         let is_name = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || "{}[]\"".contains(c));
         if !is_name || !TYPES.contains(&kind) {
             return Err(misuse(format!(
-                "{option}: {part:?} is not a name, or a name and a type ({}); for example 'place, days: integer'",
+                "{option}: {part:?} is not NAME or NAME: TYPE ({}); for example 'place, days: integer'",
                 TYPES.join(", ")
             )));
         }

@@ -236,7 +236,7 @@ class FindView extends HTMLElement {
 		const beyond = total > 0 && this.page > last;
 		const words = total > 0 ? plural(total, "agent") : asked || on.length ? "No agent matches" : "The registry is empty";
 		// One sentence says what was corrected, and leads to it.
-		const corrected = corrections.length ? e("span.note", "No agent has ", corrections.map(({ word }, at) => [at ? " or " : "", `“${word}”`]), ": searched for ",
+		const corrected = corrections.length ? e("span.note", "No agent contains ", corrections.map(({ word }, at) => [at ? " or " : "", `“${word}”`]), ": searched for ",
 			suggestions.length ? this.link({ q: suggestions[0], page: "" }, suggestions[0]) : corrections.map(({ read_as }) => read_as.join(", ")).join("; "), ".") : "";
 		refill(this.summary, e("strong", words), quiet || total === 0 ? "" : dim(` in ${Math.max(1, Math.round(time))} ms`),
 			corrected,
