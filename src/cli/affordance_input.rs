@@ -39,7 +39,9 @@ impl UriVariables {
                 let names: Vec<_> = declared.iter().map(|(name, _)| visible(name)).collect();
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 let affordance = affordance.name();
-                return Err(misuse(format!("--variable: {affordance} has no URI variable {name:?}; it has {names}")));
+                return Err(misuse(format!(
+                    "--variable: {affordance} has no URI variable {name:?}; its variables: {names}"
+                )));
             };
             // An input that is in the URL and can't be one of its variables is described there as text.
             let schema = input.and_then(|input| input.get(name)).unwrap_or(schema);

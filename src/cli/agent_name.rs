@@ -28,7 +28,7 @@ pub(super) async fn id_of(client: &RegistryClient, name: &str) -> anyhow::Result
         // Ids that aren't URIs were made ones when they were registered.
         [] if client.find(name).await?.is_some() => Ok(name.to_owned()),
         [] => Err(no_agent(client, name).await),
-        ids => bail!("{} agents are called {name:?}; give the id of one:\n  {}", ids.len(), ids.join("\n  ")),
+        ids => bail!("{} agents are called {name:?}; pass an id instead:\n  {}", ids.len(), ids.join("\n  ")),
     }
 }
 
@@ -65,6 +65,6 @@ pub(super) fn which_of<'n>(agent: &Agent, one: &str, many: &str, names: impl Ite
     let names: Vec<_> = names.map(visible).collect();
     match names.as_slice() {
         [] => format!("{} has no {many}; `agentdex get {}` prints its description", visible(agent.title()), agent.id()),
-        names => format!("name {one} of {}: {}", visible(agent.id()), names.join(", ")),
+        names => format!("specify {one} of {}: {}", visible(agent.id()), names.join(", ")),
     }
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 /// Stands on standard error for an answer without content.
 pub(super) const NO_ANSWER: &str = "(no answer)";
 /// Stands on standard error for a question without content.
-const NO_QUESTION: &str = "(the agent needs input, but doesn't say which)";
+const NO_QUESTION: &str = "(the agent needs input, but sent no question)";
 
 /// Exit status of a command in which an agent asks, and nobody is there to answer.
 const NEEDS_INPUT: u8 = 2;

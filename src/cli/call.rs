@@ -118,7 +118,7 @@ fn is_confirmed(agent: &Agent, action: &str) -> anyhow::Result<bool> {
         return Ok(false);
     }
     if !io::stdin().is_terminal() {
-        bail!("{} requires confirmation, and there is no terminal to ask on; use --yes", visible(action));
+        bail!("{} requires confirmation, but standard input is not a terminal; use --yes", visible(action));
     }
     write!(io::stderr(), "Call the tool {:?}? (yes or no) ", visible(action))?;
     let mut answer = String::new();
@@ -137,6 +137,6 @@ fn which_action(agent: &Agent) -> String {
             Some(instructions) => format!("{} has no actions: {}", visible(agent.title()), visible(&instructions)),
             None => format!("{} has no actions; `agentdex get {}` prints its description", agent.title(), agent.id()),
         },
-        actions => format!("name an action of {}: {}", visible(agent.id()), actions.join(", ")),
+        actions => format!("specify an action of {}: {}", visible(agent.id()), actions.join(", ")),
     }
 }

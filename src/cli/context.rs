@@ -89,7 +89,7 @@ pub(super) fn run(arguments: &Arguments, remote: &Remote) -> anyhow::Result<Exit
             }
             contexts.save()?;
             let is_current = contexts.current() == Some(name.as_str());
-            let hint = if is_current { "it is the current one" } else { "`agentdex context use` selects it" };
+            let hint = if is_current { "it is the current context" } else { "`agentdex context use` selects it" };
             print_one(&contexts, name, *json, &format!("added {name}; {hint}"))?;
         }
         Action::Use { name, json } => {

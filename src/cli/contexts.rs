@@ -106,7 +106,7 @@ impl Contexts {
             let names: Vec<&str> = self.names().collect();
             let known = match names.as_slice() {
                 [] => "`agentdex context add NAME --url URL` saves one".to_owned(),
-                names => format!("there are {}", names.join(", ")),
+                names => format!("saved contexts: {}", names.join(", ")),
             };
             misuse(format!("there is no context {name:?}; {known}"))
         })

@@ -157,7 +157,7 @@ fn from_json(bytes: Vec<u8>) -> Result<FileDocument, Error> {
             Err(Error::MalformedJson { line: line5, column: column5, message: message5 }),
             Error::MalformedJson { line, column, message },
         ) if (line5, column5) > (line, column) => {
-            let message = format!("{message}; and as JSON5 at line {line5}, column {column5}: {message5}");
+            let message = format!("{message}; as JSON5, the error is at line {line5}, column {column5}: {message5}");
             Err(Error::MalformedJson { line, column, message })
         }
         (Err(_), malformed) => Err(malformed),

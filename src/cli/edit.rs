@@ -198,7 +198,7 @@ fn run_editor(path: &Path) -> anyhow::Result<ExitStatus> {
     let named = variable("VISUAL").or_else(|| variable("EDITOR"));
     if named.is_none() && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(misuse(
-            "`edit` opens an editor on a terminal, and there is none; use `agentdex patch`, or set VISUAL or EDITOR",
+            "without a terminal, `edit` can't open the default editor; use `agentdex patch`, or set VISUAL or EDITOR",
         ));
     }
     let editor = named.unwrap_or_else(|| DEFAULT_EDITOR.into());

@@ -94,7 +94,7 @@ fn print_supply(supply: &Supply) {
         if let [_] = supply.names.as_slice() { "1 value".into() } else { format!("{} values", supply.names.len()) };
     complain(&format!("note: {count} missing from the document. Provide:"));
     supply.names.iter().for_each(|name| complain(&format!("  {}", visible(name))));
-    complain(&format!("as in {}", visible(&supply.example)));
+    complain(&format!("for example: {}", visible(&supply.example)));
 }
 
 fn formats() -> String {

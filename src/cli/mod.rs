@@ -347,7 +347,7 @@ fn refuse_unused(matches: &ArgMatches) -> anyhow::Result<()> {
     let is_given = |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
     match flags.get_arguments().find(is_given).and_then(Arg::get_long) {
         Some(flag) if is_local => {
-            Err(misuse(format!("--{flag} is for commands that talk to a registry; this command doesn't")))
+            Err(misuse(format!("--{flag} is for commands that connect to a registry; omit it for this command")))
         }
         _ => Ok(()),
     }

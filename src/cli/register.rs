@@ -322,7 +322,7 @@ impl Registration<'_> {
             let tracked = Format::ALL.iter().copied().filter(|format| format.tracking().is_some());
             return Err(misuse(format!(
                 "the registry can't fetch documents of the format {format}; register them as files. With \
-                 --url-of-agent, --format can be {}; without it, the format is detected",
+                 --url-of-agent, --format can be {}; without --format, the format is detected",
                 Format::names(tracked)
             )));
         }

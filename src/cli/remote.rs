@@ -83,7 +83,7 @@ impl Remote {
     fn settings(&self) -> anyhow::Result<Settings> {
         if let Some(name) = &self.context {
             if self.url.is_some() {
-                return Err(misuse("--url and --context each name a registry; give one of them"));
+                return Err(misuse("--url and --context each name a registry; use only one"));
             }
             return Ok(self.flags().or(contexts::find(name)?));
         }

@@ -39,7 +39,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         let mut text = format!("removed {id}");
         if let Some(version) = &arguments.version {
             json["version"] = version.as_str().into();
-            let last = if effect == Effect::Removed { ", its last one" } else { "" };
+            let last = if effect == Effect::Removed { ", its last version" } else { "" };
             text.push_str(&format!(" {}{last}", visible(version)));
         }
         text.extend(warnings.iter().map(|warning| format!("\n  warning: {}", visible(&warning.message))));

@@ -250,7 +250,7 @@ async fn follow(arguments: &Arguments, run: &mut Run, printer: &mut Printer) -> 
 fn resume_hint(arguments: &Arguments) -> String {
     match &arguments.state {
         Some(path) => format!("; continue with --state {}", path.display()),
-        None => "; use --state FILE to be able to resume a run".into(),
+        None => "; to resume runs later, start them with --state FILE".into(),
     }
 }
 
@@ -327,7 +327,7 @@ impl Printer {
                 }
             }
             RunEvent::NeedsInput { node, message } => {
-                let message = if message.is_empty() { "(it needs input, but doesn't say which)" } else { message };
+                let message = if message.is_empty() { "(it needs input, but sent no question)" } else { message };
                 write!(err, "{} ", style.bold(&format!("{}:", visible(node))))?;
                 err.write_foreign(message.trim_end_matches('\n'))?;
                 writeln!(err)?;
@@ -343,7 +343,7 @@ impl Printer {
             }
             RunEvent::Ended(Outcome::Failed { node, reason }) => {
                 let at = if node.is_empty() { String::new() } else { format!("{node}: ") };
-                let reason = if reason.trim().is_empty() { "it failed and gave no reason" } else { reason };
+                let reason = if reason.trim().is_empty() { "failed without giving a reason" } else { reason };
                 write!(err, "{} {}", red_on_stderr("error:"), visible(&at))?;
                 err.write_foreign(reason)?;
                 writeln!(err)?;

@@ -103,7 +103,9 @@ fn check(text: &str, contract: Option<DataContract>, as_json: bool) -> anyhow::R
             Found::Embedded => {
                 writeln!(out, "  the response is surrounded by other text; it should be the entire text")?
             }
-            Found::Nowhere => writeln!(out, "  the answer contains no response; this is used instead")?,
+            Found::Nowhere => {
+                writeln!(out, "  the answer contains no SACP response; it was read as the response above")?
+            }
         }
         for repair in &answer.repairs {
             writeln!(out, "  repaired: {repair}")?;
@@ -127,7 +129,7 @@ impl Action {
         let Some(thing) = client.find(id).await? else {
             return Err(no_agent(&client, id).await);
         };
-        let thing: Value = serde_json::from_str(&thing).context("reading its description")?;
+        let thing: Value = serde_json::from_str(&thing).context("reading the agent's description")?;
         let actions = thing["actions"].as_object().into_iter().flatten();
         let mut contracts = Vec::new();
         for (name, action) in actions.filter(|(name, _)| self.action.as_ref().is_none_or(|wanted| wanted == *name)) {
@@ -141,7 +143,10 @@ impl Action {
             1 => Ok(Some(contracts.remove(0).1)),
             _ => {
                 let names: Vec<String> = contracts.into_iter().map(|(name, _)| name).collect();
-                bail!("several actions of {id:?} answer in SACP: choose one with --action: {}", names.join(", "))
+                bail!(
+                    "several actions of {id:?} declare SACP responses; choose one with --action: {}",
+                    names.join(", ")
+                )
             }
         }
     }

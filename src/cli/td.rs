@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn convert(arguments: &Arguments, components: &[FileDocument], path: &Path) -> anyhow::Result<Conversion> {
     let document = FileDocument::read(path)?;
     let format = document.format(arguments.format)?;
-    let Some(import) = format.import() else { bail!("it is already {}", format.descriptor().noun) };
+    let Some(import) = format.import() else { bail!("the document is already {}", format.descriptor().noun) };
     let options = arguments.mapping.options(format)?.thing_model(arguments.thing_model);
     let components = document::component_inputs(components);
     import.to_things(&document.input(&components), &options).map_err(|error| all_violations(error.into()))

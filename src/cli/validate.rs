@@ -131,7 +131,8 @@ fn check(arguments: &Arguments, components: &[FileDocument], path: &Path) -> (Op
     if arguments.strict || arguments.schema_only {
         return (Some(format), refused("malformed-json", departure));
     }
-    let message = format!("JSON5, which the REST API doesn't accept (`agentdex register` does): {departure}");
+    let message =
+        format!("the file is JSON5, which the REST API doesn't accept (`agentdex register` does): {departure}");
     report.warnings.insert(0, Violation { pointer: String::new(), rule: "not-json".into(), message });
     (Some(format), report)
 }

@@ -316,7 +316,10 @@ fn version_is_removed_and_with_the_last_one_the_agent() {
     assert_eq!((stdout(&removed), stderr(&removed)), (format!("removed {id} 2.0.0\n"), String::new()));
     assert_eq!(versions(), "1.0.0  a2a  served\n");
     let removed = remove("1.0.0");
-    assert_eq!((stdout(&removed), stderr(&removed)), (format!("removed {id} 1.0.0, its last one\n"), String::new()));
+    assert_eq!(
+        (stdout(&removed), stderr(&removed)),
+        (format!("removed {id} 1.0.0, its last version\n"), String::new())
+    );
     let gone = run(&["get", id, "--url", server.url()]);
     assert!(stderr(&gone).contains("there is no agent"), "{gone:?}");
 }

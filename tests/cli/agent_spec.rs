@@ -231,7 +231,7 @@ fn failed_document_does_not_stop_the_others() {
         told.contains("a.json") && told.contains("/llm_config/model_id") && told.contains("/system_prompt"),
         "{told}"
     );
-    assert!(told.contains("c.json: it is already a W3C Thing Description"), "{told}");
+    assert!(told.contains("c.json: the document is already a W3C Thing Description"), "{told}");
 }
 
 #[test]

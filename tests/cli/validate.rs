@@ -99,7 +99,10 @@ fn json5_under_another_name_is_taken_with_a_warning_unless_strict() {
 fn mistake_behind_a_trailing_comma_is_told_too() {
     let verdict = verdict_of("{\"a\": [1,],\n \"b\": 1\n \"c\": 2}", &[]);
     let message = verdict["violations"][0]["message"].as_str().unwrap();
-    assert!(message.contains("line 1, column 10") && message.contains("JSON5 at line 3, column 2"), "{message}");
+    assert!(
+        message.contains("line 1, column 10") && message.contains("as JSON5, the error is at line 3, column 2"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn every_printed_command_works_as_it_is_printed() {
         r#"asked    Unit converter: "How many miles are 42 km?" → "42 km are 26.1 miles.""#,
         r#"called   Dice: roll {"dice":2} → {"rolled":["#,
         r#"called   World clock: time {"city":"Tokyo"} → {"city":"Tokyo","#,
-        "updated  Bus stop: Line 7 to the harbour: next departure ",
+        "updated  Bus stop: Line 7 to the harbor: next departure ",
     ] {
         demo.wait_for_line(line);
     }
@@ -86,7 +86,7 @@ fn what_is_missing_is_said_with_what_to_add() {
         stderr(&output)
     };
     for (arguments, expected) in [
-        (&["call", "Dice"][..], "name an action of urn:demo:dice: roll, shuffle"),
+        (&["call", "Dice"][..], "specify an action of urn:demo:dice: roll, shuffle"),
         (
             &["call", "World clock", "time"],
             "expected an object with city (string); pass the input as JSON with --input",

@@ -18,7 +18,7 @@ fn what_a_demo_does_not_do_is_refused_with_a_sentence() {
             &["--listen", "0.0.0.0:80"],
             "--listen: a demo serves only this machine, at --port; `agentdex serve --listen ",
         ),
-        (&["--url", "http://127.0.0.1:1"], "--url is for commands that talk to a registry"),
+        (&["--url", "http://127.0.0.1:1"], "--url is for commands that connect to a registry"),
     ] {
         let temporary = tempfile::tempdir().unwrap();
         let output = agentdex().arg("demo").args(arguments).env("TMPDIR", temporary.path()).output().unwrap();

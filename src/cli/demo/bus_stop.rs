@@ -36,10 +36,10 @@ impl BusStop {
         let minutes = MINUTES[self.changes % MINUTES.len()];
         self.changes += 1;
         let departure = Timestamp::now().plus_seconds(minutes * 60).to_string();
-        let description = format!("Line 7 to the harbour: next departure {}.", departure.get(11..16).unwrap_or("soon"));
+        let description = format!("Line 7 to the harbor: next departure {}.", departure.get(11..16).unwrap_or("soon"));
         let patch = json!({"description": description}).to_string();
         if let Err(error) = registry.write(Write::patch(ID, patch)).await {
-            tracing::debug!(%error, "the bus stop doesn't change");
+            tracing::debug!(%error, "the bus stop can't be changed");
         }
     }
 }

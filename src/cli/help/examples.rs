@@ -32,7 +32,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
                 "agentdex connect cursor 'Weather server' --write --file .cursor/mcp.json",
             ),
             (
-                "Give a value that the server needs",
+                "Set a variable that the server needs",
                 "agentdex connect vscode urn:agentdex:mcp:com.example/weather --variable region=eu",
             ),
         ],
@@ -247,7 +247,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "audit",
         &[
             ("Print the whole trail", "agentdex audit"),
-            ("Export entries after the last exported one", "agentdex audit --json --since 1500 > audit.ndjson"),
+            ("Export the entries after number 1500", "agentdex audit --json --since 1500 > audit.ndjson"),
         ],
     ),
     (
@@ -301,7 +301,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     (
         "version",
         &[
-            ("Print both versions", "agentdex version"),
+            ("Print the versions of the program and the registry", "agentdex version"),
             ("Print only the version of this program", "agentdex version --client"),
         ],
     ),
