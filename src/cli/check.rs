@@ -57,9 +57,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let found = match verdict {
         Verdict::InOrder => "all in order".to_owned(),
         Verdict::Behind { commits, found, expected } => {
+            let missing = match commits {
+                0 => String::new(),
+                1 => " (1 commit missing)".to_owned(),
+                commits => format!(" ({commits} commits missing)"),
+            };
             format!(
-                "the store is older than its last recorded state: it ends at change {found}, expected {expected} \
-                 ({commits} commits missing)"
+                "the store is older than its last recorded state: it ends at change {found}, expected \
+                 {expected}{missing}"
             )
         }
         Verdict::Damaged | Verdict::Refused => match checked.faults.len() {
