@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     signs: &[Sign::strong(has_both), Sign::weak(is_like_card)],
     search_terms: &[],
     import: Some(Import {
-        summary: "Register the agent of an A2A agent card, and track the card's URL",
+        summary: "Register an agent from its A2A agent card, and track the card's URL",
         description: "Accepts cards of versions 0.2, 0.3, and 1.0.",
         media_types: &[("application/json", Syntax::Json), ("application/a2a+json", Syntax::Json)],
         schema: include_str!("schema.json"),
@@ -42,8 +42,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     export: Some(Export {
         path: "agent-card",
         summary: "Read a Thing as an A2A agent card",
-        description: "The imported card, without secrets. For other versions of the protocol, and for other \
-            descriptions, a card is generated.",
+        description: "The imported card, without secrets. For other versions of the protocol, and for Things \
+            registered in another format, a card is generated.",
         media_types: &[("application/json", None), ("application/a2a+json", None)],
         versions: &["1.0", "0.3"],
         read_version: |asked| asked.parse().ok().map(Generation::name),

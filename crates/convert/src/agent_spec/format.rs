@@ -27,8 +27,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     search_terms: SEARCH_TERMS,
     import: Some(Import {
         summary: "Register the agents and tools of an Open Agent Spec configuration",
-        description: "With `multipart/form-data`, send a part `document`, and a part `component` for each document to \
-                      which it refers.",
+        description: "With `multipart/form-data`, send the configuration as the part `document`, and each component \
+                      document as a part `component`.",
         media_types: &[
             ("application/json", Syntax::Json),
             ("application/yaml", Syntax::Yaml),
@@ -40,12 +40,16 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         ],
         schema: include_str!("schema.json"),
         parameters: &[
-            Parameter::id("Id of the document's Thing, instead of its component's id"),
-            Parameter::new("base", ParameterKind::Text, "URL of the agent, in which `{id}` and `{name}` are replaced"),
+            Parameter::id("Id of the Thing, instead of the id of the document's main component"),
+            Parameter::new(
+                "base",
+                ParameterKind::Text,
+                "URL of the agent; `{id}` and `{name}` stand for its id and name",
+            ),
             Parameter::new(
                 "protocol",
                 ParameterKind::Choice(&[Protocol::Http.name(), Protocol::A2a.name()]),
-                "Protocol for calling the agent at that URL: a POST request with its inputs as JSON, or A2A",
+                "Protocol for calling the agent at `base`: a POST request with the inputs as JSON, or A2A",
             ),
             Parameter::new(
                 "security",
@@ -90,9 +94,9 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     export: Some(Export {
         path: "agent-spec",
         summary: "Read a Thing as an Open Agent Spec configuration",
-        description: "The imported configuration, without secrets. For other descriptions, a configuration is \
-            generated. References such as `{\"$component_ref\": \"gpt.api_key\"}` replace the values that were left \
-            out; `Agentdex-Warnings` counts them. Supply the values when loading it \
+        description: "The imported configuration, without secrets. For Things registered in another format, a \
+            configuration is generated. References such as `{\"$component_ref\": \"gpt.api_key\"}` replace the values \
+            that were left out; `Agentdex-Warnings` counts them. Supply the values when loading the configuration \
             (`components_registry={\"gpt.api_key\": …}` in the SDK).",
         media_types: &[("application/json", None)],
         versions: &[],

@@ -29,8 +29,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     signs: &[Sign::strong(is_agent)],
     search_terms: SEARCH_TERMS,
     import: Some(Import {
-        summary: "Register an agent by its Agent object of the Agent Observability Standard",
-        description: "Its `instructions` and the `content` of its resources are private: they are neither stored nor \
+        summary: "Register an agent from its Agent object (Agent Observability Standard)",
+        description: "The `instructions` and the `content` of resources are private: they are neither stored nor \
             searched, unless `publish_prompts` is set. Faults in the object are reported as errors with their \
             locations.",
         media_types: &[("application/json", Syntax::Json)],
@@ -55,8 +55,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     export: Some(Export {
         path: "aos",
         summary: "Read a Thing as an Agent object of the Agent Observability Standard",
-        description: "The imported object, without secrets. For other descriptions, an object is generated, in which \
-            private members are empty.",
+        description: "The imported object, without secrets. For Things registered in another format, an object with \
+            empty private members is generated.",
         media_types: &[("application/json", None)],
         versions: &[],
         read_version: no_version,

@@ -38,13 +38,13 @@ pub(super) const FORMAT: Descriptor = Descriptor {
     signs: &[Sign::likely(signs::is_capability_file)],
     search_terms: &[],
     import: Some(Import {
-        summary: "Register the agent of an LMOS capability file, and track the file's URL",
+        summary: "Register an agent from its LMOS capability file, and track the file's URL",
         description: "",
         media_types: &[("application/json", Syntax::Json)],
         schema: include_str!("schema.json"),
         parameters: &[
             Parameter::id("Id of the Thing, instead of the file's id"),
-            Parameter::source("URL of the file in the body; the id is derived from it if the file has none"),
+            Parameter::source("URL of the file in the body; if the file has no id, the id is derived from this URL"),
         ],
         takes_components: false,
         tracking: Some(Tracking { accept: None, well_known: &["/.well-known/capabilities.json"], is_signed: false }),
@@ -59,7 +59,8 @@ pub(super) const FORMAT: Descriptor = Descriptor {
     export: Some(Export {
         path: "lmos-capabilities",
         summary: "Read a Thing as an LMOS capability file",
-        description: "The imported file. For other descriptions, a file is generated from their capabilities.",
+        description: "The imported file. For Things registered in another format, a file is generated from their \
+            capabilities.",
         media_types: &[("application/json", None)],
         versions: &[],
         read_version: no_version,

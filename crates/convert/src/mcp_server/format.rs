@@ -36,7 +36,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     ],
     search_terms: SEARCH_TERMS,
     import: Some(Import {
-        summary: "Register an MCP server by its server.json or Server Card, and track its URL",
+        summary: "Register an MCP server from its server.json or Server Card, and track its URL",
         description: "Accepts `server.json` of the MCP registry (schema 2025-12-11; older schemas with a warning), and \
                       Server Cards, including cards that were published before the schema existed. Both can also be \
                       contained in the response of a registry, in a server's response to `initialize`, or in a client \
@@ -66,9 +66,9 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     }),
     export: Some(Export {
         path: "mcp-server",
-        summary: "Read a Thing as server.json or Server Card of an MCP server",
-        description: "The imported document, without secrets. For other descriptions, a document is generated from \
-            their forms with the subprotocol `mcp`.",
+        summary: "Read a Thing as the server.json or Server Card of an MCP server",
+        description: "The imported document, without secrets. For Things registered in another format, a document is \
+            generated from their forms with the subprotocol `mcp`.",
         media_types: &[
             ("application/json", None),
             ("application/mcp-server-card+json", Some(DocumentKind::ServerCard.name())),
