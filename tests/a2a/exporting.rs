@@ -108,7 +108,7 @@ fn a2a_forms_are_interfaces() {
         "provider": {"organization": "Sky", "url": "https://sky.example"},
         "documentationUrl": "https://weather.example/api/manual",
         "capabilities": {"streaming": true, "extensions": [{
-            "uri": "urn:agentdex:a2a:thing", "description": "The card is made of the Thing Description with this id.",
+            "uri": "urn:agentdex:a2a:thing", "description": "The card was generated from the Thing Description with this id.",
             "params": {"id": "urn:example:weather"},
         }]},
         "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
@@ -143,14 +143,14 @@ fn http_forms_are_a_binding_of_their_own_in_1_0() {
 fn what_a_card_cannot_say_is_an_error() {
     let mqtt = json!({"actions": {"a": {"forms": [{"href": "mqtt://x.example/a"}]}}});
     for generation in [Generation::V0, Generation::V1] {
-        let reason = "/actions: an agent card needs actions with forms of A2A or HTTP; found";
+        let reason = "/actions: an agent card needs actions with A2A or HTTP forms; found";
         assert_eq!(refused(&agent(mqtt.clone()), generation), format!("{reason} mqtt"));
         assert_eq!(refused(&agent(json!({"actions": {}})), generation), format!("{reason} no forms"));
     }
     let elsewhere = json!({"a": {"forms": [
         {"href": "https://{region}.x.example/mcp", "subprotocol": "mcp"}, {"href": "https://{region}.x.example/a"},
     ]}});
-    let found = "found URLs without a host of their own, mcp";
+    let found = "found URLs without a fixed host, mcp";
     assert!(refused(&agent(json!({"actions": elsewhere})), Generation::V1).ends_with(found));
     for (definition, is_sayable) in [
         (json!({"scheme": "psk"}), false),
@@ -179,7 +179,7 @@ fn an_agent_with_a_card_of_its_own_gets_no_other() {
     let form =
         json!({"href": "https://agents.example", "subprotocol": "a2a", "a2a:agentCard": "https://agents.example"});
     let reason = refused(&agent(json!({"actions": {"ask": {"forms": [form]}}})), Generation::V1);
-    assert!(reason.contains("a card of its own at https://agents.example"), "{reason}");
+    assert!(reason.contains("its own card at https://agents.example"), "{reason}");
 }
 
 #[test]

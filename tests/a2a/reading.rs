@@ -149,16 +149,16 @@ fn secrets_are_never_kept() {
 fn what_is_no_card_is_told_what_it_looks_like() {
     let organization = json!({"@context": "https://schema.org", "@type": "Organization", "name": "Acme", "url": "https://acme.example"});
     let cases = [
-        (json!({"hello": 1}), "not an A2A card: has no `skills` and no `url`/`supportedInterfaces`"),
+        (json!({"hello": 1}), "not an A2A card: it has no `skills` and no `url`/`supportedInterfaces`"),
         (
             organization,
-            "not an A2A card: has a URL, but no `skills`, `capabilities` or modes; it looks like a schema.org Organization",
+            "not an A2A card: it has a URL, but no `skills`, `capabilities`, or modes; it looks like a schema.org Organization",
         ),
-        (json!({"url": "https://x", "capabilities": [{"name": "a"}]}), "not an A2A card: has no `skills`"),
-        (json!([1]), "not an A2A card: it is a list, but a card is an object"),
+        (json!({"url": "https://x", "capabilities": [{"name": "a"}]}), "not an A2A card: it has no `skills`"),
+        (json!([1]), "not an A2A card: a card is an object, but the document is a list"),
         (
             json!({"name": "x", "skills": []}),
-            "not an A2A card: has no `url`/`supportedInterfaces`, `capabilities` or modes",
+            "not an A2A card: it has no `url`/`supportedInterfaces`, `capabilities`, or modes",
         ),
     ];
     for (document, message) in cases {
@@ -209,8 +209,8 @@ fn what_is_no_card_is_told_what_it_looks_like() {
 fn what_only_has_some_members_of_cards_is_none() {
     for (document, message) in [
         (json!({"name": "J", "url": "https://j.example", "skills": ["js", "py"]}), "its `skills` are not objects"),
-        (json!({"name": "x", "url": "https://x.example", "capabilities": ["a"]}), "has no `skills`"),
-        (json!({"name": "x", "url": "https://x.example", "protocolVersion": "2025-06-18"}), "has a URL, but no"),
+        (json!({"name": "x", "url": "https://x.example", "capabilities": ["a"]}), "it has no `skills`"),
+        (json!({"name": "x", "url": "https://x.example", "protocolVersion": "2025-06-18"}), "it has a URL, but no"),
     ] {
         let refusal = refusal(document.to_string().as_bytes());
         assert!(refusal.starts_with(&format!("not an A2A card: {message}")), "{refusal}");

@@ -147,7 +147,7 @@ fn warn_of_missing_types(members: &Map<String, Value>, findings: &mut Findings) 
     for (name, scheme) in schemes {
         if let Some(type_) = scheme.as_object().and_then(SchemeKind::missing_type) {
             findings.add(&Path::ROOT.member("securitySchemes").member(name), "member-missing", || {
-                format!("`type` is missing; {type_:?} is assumed, judging by its other members")
+                format!("`type` is missing; {type_:?} is assumed because of the other members")
             });
         }
     }

@@ -27,7 +27,7 @@ pub(super) fn define(declared: &Object, base: Option<&str>, path: &Path<'_>, fin
     let Ok(scheme) = Scheme::read(declared.clone()) else {
         definer.warn(
             "scheme-unknown",
-            "unknown kind of security scheme; the Thing Description uses the scheme `auto` for it",
+            "unknown kind of security scheme; the Thing Description uses the scheme `auto` instead",
         );
         return Defined::One(left_open(declared));
     };
@@ -111,7 +111,7 @@ impl Definer<'_> {
         if !members.contains_key("name") {
             self.warn(
                 "scheme-name",
-                "the API key scheme has no name; the Thing Description uses the scheme `auto` for it",
+                "the API key scheme has no name; the Thing Description uses the scheme `auto` instead",
             );
             return None;
         }
@@ -119,7 +119,7 @@ impl Definer<'_> {
             self.warn(
                 "scheme-location",
                 "the location of an API key must be header, query, or cookie; the Thing \
-                Description uses the scheme `auto` for it",
+                Description uses the scheme `auto` instead",
             );
             return None;
         }
@@ -151,7 +151,7 @@ impl Definer<'_> {
         if known.is_empty() {
             let path = self.path.member("flows");
             self.findings.add(&path, "scheme-flows", || {
-                "the OAuth 2.0 scheme has no known flow; the Thing Description uses the scheme `auto` for it".into()
+                "the OAuth 2.0 scheme has no known flow; the Thing Description uses the scheme `auto` instead".into()
             });
             return None;
         }
@@ -201,7 +201,7 @@ impl Definer<'_> {
             }
             Err(unusable) => {
                 let path = path.member(member);
-                let warning = unusable.warning(&path, written, "the Thing Description leaves the endpoint out");
+                let warning = unusable.warning(&path, written, "the Thing Description omits this endpoint");
                 self.findings.add(&path, unusable.rule(), || warning.message);
                 false
             }

@@ -17,7 +17,7 @@ pub(super) fn no_object(value: &Value) -> Violation {
         Value::String(_) => "a string",
         _ => "a single value",
     };
-    Violation::new("", "not-a-card", format!("not an A2A card: it is {found}, but a card is an object"))
+    Violation::new("", "not-a-card", format!("not an A2A card: a card is an object, but the document is {found}"))
 }
 
 /// Why this is no agent card; nothing if it is one.
@@ -29,11 +29,11 @@ pub(super) fn diagnose(card: &Object) -> Vec<Violation> {
     let mut message = String::from("not an A2A card: ");
     message.push_str(match (has_skills, has_interface) {
         (false, _) if card.get("skills").is_some_and(Value::is_array) => "its `skills` are not objects",
-        (false, false) => "has no `skills` and no `url`/`supportedInterfaces`",
-        (false, true) if card.contains_key("capabilities") => "has no `skills`",
-        (false, true) => "has a URL, but no `skills`, `capabilities` or modes",
-        (true, false) => "has no `url`/`supportedInterfaces`, `capabilities` or modes",
-        (true, true) => "it is of another format",
+        (false, false) => "it has no `skills` and no `url`/`supportedInterfaces`",
+        (false, true) if card.contains_key("capabilities") => "it has no `skills`",
+        (false, true) => "it has a URL, but no `skills`, `capabilities`, or modes",
+        (true, false) => "it has no `url`/`supportedInterfaces`, `capabilities`, or modes",
+        (true, true) => "it has a different format",
     });
     if let Some(look) = look_of(card).filter(|look| look.format != Some(Format::A2a)) {
         message.push_str("; it looks like ");

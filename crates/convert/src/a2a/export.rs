@@ -85,14 +85,14 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     }
     let mut rendition = card.render(generation);
     if !reached.is_complete() {
-        let message = "the forms have more targets than a card can have interfaces; the card contains only the first";
+        let message = "the forms have more targets than a card can have interfaces; the remaining targets are left out";
         rendition.warnings.push(Violation::new("/actions", "too-many-interfaces", message));
     }
     Ok(rendition)
 }
 
-const ONLY_FORMS: &str = "there are HTTP forms, but none with the subprotocol a2a; only a version 1.0 card can \
-    declare another binding, so request version 1.0";
+const ONLY_FORMS: &str = "no HTTP form has the subprotocol a2a; only version 1.0 cards can declare other bindings, so \
+    request version 1.0";
 
 fn not_expressible(reason: String) -> Error {
     Error::NotExpressible { format: "a2a", reason }
@@ -203,7 +203,7 @@ impl Export<'_> {
             }
             Reached::Nowhere { protocols } => {
                 let found = if protocols.is_empty() { "no forms".to_owned() } else { protocols.join(", ") };
-                let message = format!("an agent card needs actions with forms of A2A or HTTP; found {found}");
+                let message = format!("an agent card needs actions with A2A or HTTP forms; found {found}");
                 return self.violations.push(Violation::new("/actions", "no-a2a-form", message));
             }
         };

@@ -172,7 +172,7 @@ fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(
         for form in forms_of(action) {
             if let Some(subprotocol) = text(form, "subprotocol") {
                 protocols.insert(match text(form, CARD) {
-                    Some(url) => format!("an A2A agent that has a card of its own at {url}"),
+                    Some(url) => format!("an A2A agent with its own card at {url}"),
                     None => subprotocol.to_owned(),
                 });
                 continue;
@@ -180,8 +180,7 @@ fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(
             let written = text(form, "href").unwrap_or_default();
             let Some(href) = resolved(written, base) else {
                 let is_whole = written.contains("://");
-                protocols
-                    .insert(if is_whole { "URLs without a host of their own" } else { "relative URLs" }.to_owned());
+                protocols.insert(if is_whole { "URLs without a fixed host" } else { "relative URLs" }.to_owned());
                 continue;
             };
             if !is_http(form, &href) {

@@ -81,8 +81,8 @@ impl<'t> ThingSecurity<'t> {
                     let alternatives = names.map_or(of_root, |names| security.resolver.resolve(names));
                     let own = Needs { alternatives, scopes: scopes(form) };
                     if *needs.get_or_insert_with(|| own.clone()) != own {
-                        let message = "its forms have different security requirements, but a card declares them for \
-                            a whole skill";
+                        let message = "its forms have different security requirements, but a card can \
+                            only declare requirements for a whole skill";
                         security.refuse(kind, name, message);
                         break;
                     }
@@ -94,7 +94,7 @@ impl<'t> ThingSecurity<'t> {
                             kind,
                             name,
                             "its security requirements differ from the card's, but a card \
-                            can't declare them for an event",
+                            can't declare requirements for an event",
                         );
                     }
                     _ => {}
@@ -167,7 +167,9 @@ impl<'t> ThingSecurity<'t> {
         let resolved = self.resolver.distinct.get(needs.alternatives).cloned().unwrap_or_else(|| Ok(Rc::default()))?;
         self.written += resolved.iter().map(|names| 1 + names.len() * (1 + needs.scopes.len())).sum::<usize>();
         if self.written > MOST_WRITTEN {
-            return Err(format!("the security requirements of all skills contain more than {MOST_WRITTEN} names"));
+            return Err(format!(
+                "the security requirements of all skills together contain more than {MOST_WRITTEN} names"
+            ));
         }
         let mut alternatives = Vec::new();
         let mut seen = HashSet::new();
@@ -350,7 +352,7 @@ impl<'t> Resolver<'t> {
                 let resolved = match (definition.get("oneOf"), definition.get("allOf")) {
                     (Some(names), _) => self.one_of(names, depth + 1),
                     (None, Some(names)) => self.all_of(names, depth + 1),
-                    (None, None) => Err(format!("{name:?} combines nothing")),
+                    (None, None) => Err(format!("{name:?} needs `oneOf` or `allOf`")),
                 };
                 self.of_combinations.insert(name, resolved.clone());
                 resolved

@@ -118,7 +118,7 @@ impl Rendering<'_> {
             self.warn(
                 &list,
                 "no-interface",
-                "a version 0.3 card needs a URL, but no interface has one; it is left empty",
+                "a version 0.3 card needs a URL, but no interface has a URL; `url` is left empty",
             );
             self.members.insert("url".into(), "".into());
             return;
@@ -186,7 +186,7 @@ impl Rendering<'_> {
             Generation::V1 => {
                 if capabilities.remove("stateTransitionHistory") == Some(Value::Bool(true)) {
                     let place = Path::ROOT.member("capabilities");
-                    let message = "version 1.0 has no history of state transitions";
+                    let message = "a version 1.0 card can't declare a history of state transitions";
                     self.warn(&place.member("stateTransitionHistory"), "member-left-out", message);
                 }
             }

@@ -182,8 +182,7 @@ impl Rendering<'_> {
         let (sayable, others): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(is_sayable);
         if !others.is_empty() {
             let message = || {
-                "version 0.3 lacks a flow that some requirements need; these requirements are left out, or name an \
-                 undeclared scheme"
+                "some requirements need a flow that version 0.3 lacks; they are left out, or name an undeclared scheme"
                     .into()
             };
             self.findings.add(path, "requirement", message);
@@ -193,7 +192,7 @@ impl Rendering<'_> {
         let (expanded, is_complete) = expanded(alternatives, &self.parts, most);
         self.names += expanded.iter().map(|names| 1 + names.len()).sum::<usize>();
         if !is_complete {
-            let message = || "the requirements don't list all combinations of flows".into();
+            let message = || "there are too many combinations of flows; the requirements list only some of them".into();
             self.findings.add(path, "too-many-alternatives", message);
         }
         expanded

@@ -75,7 +75,7 @@ impl Skills<'_> {
             let security = definitions.of_skill(self.card, skill, &path);
             capabilities.push(capability(skill, "a2a"));
             if !ids.insert(id) {
-                let message = || format!("several skills have the id {id:?}; the first becomes the action");
+                let message = || format!("several skills have the id {id:?}; only the first becomes an action");
                 definitions.findings().add(&path, "skill-repeated", message);
             } else if let Some(action) = self.action(id, text("name"), text("description"), security.as_ref()) {
                 actions.insert(id.to_owned(), action.into());
@@ -99,7 +99,7 @@ impl Skills<'_> {
         }
         if self.is_streaming() && !is_full && !self.callables.is_empty() {
             let mut stream = json!({
-                "title": "What happens after a message",
+                "title": "Streamed response to a message",
                 "subscription": {"type": "object"},
                 "data": {"type": "object"},
             });

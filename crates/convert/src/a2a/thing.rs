@@ -104,7 +104,7 @@ fn thing_id(card: &Card) -> Option<&str> {
 
 /// The extension that says of which Thing a card is made.
 pub(super) fn id_extension(id: &str) -> Value {
-    let description = "The card is made of the Thing Description with this id.";
+    let description = "The card was generated from the Thing Description with this id.";
     json!({"uri": THING_EXTENSION, "description": description, "params": {"id": id}})
 }
 
@@ -119,12 +119,14 @@ pub(super) fn id_of(card: &Card, options: &Options) -> Result<String> {
     let unknown =
         |message: &str| Err(invalid(vec![Violation::new("", "no-identity", message)], card.warnings().to_vec()));
     let Some(preferred) = card.interfaces().find(|interface| !interface.url.trim().is_empty()) else {
-        return unknown("the card has no interface URL from which to derive an id; give an id");
+        return unknown("the card has no interface URL from which to derive an id; give an `id`");
     };
     let url = match preferred.resolved_url(options.base.as_deref()) {
         Ok(url) => url,
         Err(Unusable::Relative) => {
-            return unknown("the interface URL is relative, so no id can be derived from it; give an id");
+            return unknown(
+                "no id can be derived from the relative interface URL; give the card's URL as `base`, or an `id`",
+            );
         }
         Err(_) => preferred.url.trim().to_owned(),
     };
