@@ -100,8 +100,8 @@ impl Configuration {
             return Err(no_thing(graph, findings.into_report().warnings));
         };
         if !beside.is_empty() {
-            let message = "component documents passed with the configuration are not stored; anyone who exports it \
-                needs them again";
+            let message = "component documents passed with the configuration are not stored; keep them, because \
+                the exported configuration refers to them";
             findings.warning(|| Spot { pointer: String::new(), document: 0 }, "components-not-stored", || message);
         }
         if let Some(id) = &options.id {

@@ -125,7 +125,7 @@ fn description_of(
         findings.warning(
             spot,
             "not-in-description",
-            || "`metadata.thingDescription` takes precedence, and has a different value; edit it, too",
+            || "`metadata.thingDescription` takes precedence, and has a different value; edit that value, too",
         );
     }
     Ok(described(search.into_best().0).ok().filter(is_valid))

@@ -74,10 +74,14 @@ impl Check<'_> {
         match self.members.get("title").and_then(Value::as_str) {
             None if role == Role::Entity => {}
             None => {
-                let message = "`title` is missing; it names the property";
+                let message = "`title` is missing; set it to the name of the property";
                 self.fault("title", "property-title-missing", message, self.profile == Profile::Sdk);
             }
-            Some("") => self.error("title", "property-title-malformed", "the title is empty; it names the property"),
+            Some("") => self.error(
+                "title",
+                "property-title-malformed",
+                "the title is empty; set it to the name of the property",
+            ),
             Some(title) if title.contains(|character| SPECIAL.contains(character)) => {
                 let message = "a title must not contain whitespace, quotes, braces, `.`, or `,`";
                 self.error("title", "property-title-malformed", message);
@@ -124,7 +128,7 @@ impl Check<'_> {
         let wanted = || describe(property);
         match answer {
             Ok(true) if !value.is_string() && self.members.get("type").is_some_and(|kind| kind == "string") => {
-                let message = "the default of a string property is not a string; it is converted";
+                let message = "the default of a string property is not a string; it is converted to a string";
                 self.fault("default", "property-default-type", message, true);
             }
             Ok(true) => {}

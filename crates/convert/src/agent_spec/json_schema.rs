@@ -89,7 +89,7 @@ impl<'v> Walk<'v> {
             Value::Array(types) => {
                 let distinct: HashSet<_> = types.iter().take(TYPES.len() + 1).filter_map(Value::as_str).collect();
                 let valid = !types.is_empty() && types.iter().all(is_type) && distinct.len() == types.len();
-                self.expect(valid, "expected a list of one or more different types");
+                self.expect(valid, "expected a list of one or more distinct types");
             }
             one => {
                 let valid = is_type(one);

@@ -20,7 +20,7 @@ pub(super) fn check(pattern: &str) -> Result<(), &'static str> {
                 group_kind(&mut rest).map(|()| false)?
             }
             ')' => {
-                open_groups = open_groups.checked_sub(1).ok_or("a `)` closes no group")?;
+                open_groups = open_groups.checked_sub(1).ok_or("unmatched `)`")?;
                 true
             }
             '|' | '^' | '$' => false,
@@ -60,7 +60,7 @@ fn group_kind(rest: &mut Peekable<Chars<'_>>) -> Result<(), &'static str> {
 }
 
 fn class(rest: &mut Peekable<Chars<'_>>) -> Result<(), &'static str> {
-    const OPEN: &str = "a class `[` isn't closed";
+    const OPEN: &str = "a character class `[` isn't closed";
     rest.next_if_eq(&'^');
     let mut from = None;
     loop {

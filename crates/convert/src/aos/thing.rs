@@ -93,7 +93,7 @@ impl AgentDocument {
         for (index, tool) in tools.iter().enumerate() {
             let id = tool.get("id").and_then(Value::as_str).unwrap_or_default();
             if !ids.insert(id) {
-                let message = || format!("another tool has the id {id:?}; calls can't tell them apart");
+                let message = || format!("another tool has the id {id:?}; calls can't distinguish the tools");
                 findings.add(&list.index(index).member("id"), "duplicate-id", message);
             }
         }

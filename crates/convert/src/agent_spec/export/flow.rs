@@ -89,7 +89,7 @@ pub fn flow_of(have: &Value, want: &Value, steps: &[FlowStep<'_>], outputs: &[Fl
                 .and_then(|source| Some((source, title(&source.outputs, link.from)?, title(&target.inputs, link.to)?)));
             let Some((source, from, to)) = ends else {
                 return Err(refusal(format!(
-                    "a link needs the output {:?} and the input {:?}, and one of them doesn't exist",
+                    "a link connects the output {:?} to the input {:?}, but one of them doesn't exist",
                     link.from, link.to
                 )));
             };
@@ -114,7 +114,7 @@ pub fn flow_of(have: &Value, want: &Value, steps: &[FlowStep<'_>], outputs: &[Fl
     let titles: Vec<&str> = steps.iter().map(|step| text_of(step.thing, "title").unwrap_or_default()).collect();
     let flow = json!({
         "component_type": "Flow", "id": id, "name": capabilities.join("_then_"),
-        "description": format!("Calls, one after the other: {}.", titles.join(", ")), "metadata": {},
+        "description": format!("Calls these agents in sequence: {}.", titles.join(", ")), "metadata": {},
         "inputs": start.component["inputs"], "outputs": end.component["outputs"], "start_node": reference(&start.id),
         "nodes": all.iter().map(|node| reference(&node.id)).collect::<Vec<_>>(),
         "control_flow_connections": control.collect::<Vec<_>>(), "data_flow_connections": edges,

@@ -192,7 +192,7 @@ impl<'d> Reader<'d, '_> {
             }
         } else if !STRUCTURE.contains(&name) {
             self.warning(&at.member(name), "unknown-field", || {
-                format!("{} has no field `{name}`; it is kept unchanged", known.name)
+                format!("{} has no field `{name}`; the member is kept unchanged", known.name)
             });
         }
     }
@@ -247,9 +247,7 @@ impl<'d> Reader<'d, '_> {
         at: &At<'_, 'd>,
     ) {
         let Some(pair) = item.as_array().filter(|pair| pair.len() == 2) else {
-            self.error(at, "wrong-type", || {
-                format!("`{}` must contain pairs, which are lists of two components", field.name)
-            });
+            self.error(at, "wrong-type", || format!("`{}` must contain pairs (lists of two components)", field.name));
             return;
         };
         let before = self.parts.len();
@@ -299,7 +297,7 @@ impl<'d> Reader<'d, '_> {
             Resolved::Plain(plain) => {
                 self.error(at, "wrong-component-type", || {
                     format!(
-                        "`{}`: expected a component of the type {family}, but this refers to {}",
+                        "`{}`: expected a component of the type {family}, but the reference leads to {}",
                         field.name,
                         kind_of(plain)
                     )
@@ -330,7 +328,7 @@ impl<'d> Reader<'d, '_> {
         let version = self.graph.component(key).version;
         if self.profile == Profile::Sdk && self.graph.version < version {
             let name = self.graph.type_name(key);
-            self.check_version(version, at, || format!("the supplied {name} has a feature that was introduced"));
+            self.check_version(version, at, || format!("the supplied {name} uses a feature that was introduced"));
         }
     }
 

@@ -77,7 +77,7 @@ impl<'d> Reader<'d, '_> {
             if record.fields.iter().all(|field| field.name != name) {
                 if !record.is_open {
                     self.warning(&at.member(name), "unknown-field", || {
-                        format!("{} have no `{name}`; it is kept unchanged", record.name)
+                        format!("{} have no `{name}`; the member is kept unchanged", record.name)
                     });
                 } else if let Some(reference) = as_reference(value) {
                     self.follow(value, reference, &at.member(name));
@@ -194,7 +194,7 @@ fn fits(kind: Kind, value: &Value, profile: Profile) -> Result<(), Misfit> {
         },
         Kind::KnownVersion => match value.as_str().and_then(Version::parse) {
             Some(version) if version.is_known() => Ok(()),
-            _ => Err(Misfit::Type("a known version of the language")),
+            _ => Err(Misfit::Type("a known version of Open Agent Spec")),
         },
         Kind::Texts | Kind::Properties | Kind::Parts(_) | Kind::Pairs(_) | Kind::PartsOrTexts(_) => {
             Err(Misfit::Type("a list"))

@@ -16,7 +16,12 @@ impl Rules<'_, '_> {
                     Demand::Nobody,
                     "tool-name-repeated",
                     || self.graph.at_part(key, "tools", n),
-                    || format!("another tool of the agent is called {}; a model can't tell them apart", quoted(name)),
+                    || {
+                        format!(
+                            "another tool of the agent has the name {}; a model can't distinguish the tools",
+                            quoted(name)
+                        )
+                    },
                 );
             }
         }

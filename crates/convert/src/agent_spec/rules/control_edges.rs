@@ -24,7 +24,7 @@ impl<'d> Rules<'_, 'd> {
                         Demand::Both,
                         "control-edge-to-start",
                         spot,
-                        || "no control edge may lead to a StartNode",
+                        || "a control edge can't lead to a StartNode",
                     );
                 }
             }
@@ -35,7 +35,7 @@ impl<'d> Rules<'_, 'd> {
                     Demand::Both,
                     "control-edge-from-end",
                     spot,
-                    || "no control edge may start from an EndNode",
+                    || "a control edge can't start from an EndNode",
                 );
                 continue;
             }
@@ -78,7 +78,7 @@ impl<'d> Rules<'_, 'd> {
         let spot = || self.graph.at(edge).member("from_branch");
         self.report(Demand::Text, "control-edge-unknown-branch", spot, || {
             let known = self.inference.branches(from).effective().unwrap_or_default();
-            format!("the node has no branch {}; it has: {}", quoted(branch), listed(known.iter().copied()))
+            format!("the node has no branch {}; its branches are: {}", quoted(branch), listed(known.iter().copied()))
         });
     }
 

@@ -28,7 +28,7 @@ impl Rules<'_, '_> {
                     || graph.at(edge).member(field),
                     || {
                         let titles = listed(port.properties().iter().map(|property| &*property.title));
-                        format!("the node has no {what} {}; it has: {titles}", quoted(title))
+                        format!("the node has no {what} {}; its {what}s are: {titles}", quoted(title))
                     },
                 ),
             }

@@ -51,7 +51,7 @@ impl<'d> Rules<'_, 'd> {
                         || {
                             let (here, there) = (describe(&output.schema()), describe(&first.schema()));
                             format!(
-                                "{} has the type {here} here, but {there} in another end node of the flow",
+                                "{} has the type {here} in this end node, but {there} in another end node of the flow",
                                 quoted(&output.title)
                             )
                         },

@@ -79,7 +79,7 @@ impl Rules<'_, '_> {
 
     fn reducers(&mut self, key: Key) {
         let Some(subflow) = self.graph.part(key, "subflow") else { return };
-        self.titles_needed(subflow, Side::Inputs, "a subflow that is mapped");
+        self.titles_needed(subflow, Side::Inputs, "a mapped subflow");
         let Some(Value::Object(reducers)) = self.graph.field(key, "reducers") else { return };
         let outputs = self.inference.port(subflow, Side::Outputs);
         if !outputs.is_known() {
@@ -90,7 +90,7 @@ impl Rules<'_, '_> {
             let Some(output) = outputs.find(name) else {
                 self.report(Demand::Text, "reducer-unknown-output", spot, || {
                     let known = listed(outputs.properties().iter().map(|output| &*output.title));
-                    format!("the subflow has no output {}; it has: {known}", quoted(name))
+                    format!("the subflow has no output {}; its outputs are: {known}", quoted(name))
                 });
                 continue;
             };

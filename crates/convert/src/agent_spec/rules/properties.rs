@@ -76,8 +76,13 @@ impl<'d> Rules<'_, 'd> {
         for (position, property) in list.as_slice().iter().enumerate() {
             if !known.insert(&*property.title) {
                 let spot = || self.inference.spot(self.graph, key, side, position);
-                let message =
-                    || format!("there are two {} {}; titles must be unique", side.field(), quoted(&property.title));
+                let message = || {
+                    format!(
+                        "there are two {} with the title {}; titles must be unique",
+                        side.field(),
+                        quoted(&property.title)
+                    )
+                };
                 self.report(Demand::Both, "duplicate-title", spot, message);
             }
         }
@@ -97,7 +102,7 @@ impl<'d> Rules<'_, 'd> {
                     let (name, field) = (quoted(&wanted.title), side.field());
                     let origin = self.io(key).origin();
                     self.report(Demand::Both, "missing-property", spot, || {
-                        format!("`{field}` lacks {name}, which {origin} has")
+                        format!("`{field}` must include {name}, as {origin} does")
                     });
                 }
             }

@@ -91,7 +91,7 @@ impl<'r, 'd> Rules<'r, 'd> {
         } else if has_source && !is_there {
             self.report(Demand::Text, "input-before-source", spot, || {
                 format!(
-                    "no node that provides the input {} can run before this one, and the input has no default",
+                    "no node that provides the input {} can run before this node, and the input has no default",
                     quoted(title)
                 )
             });

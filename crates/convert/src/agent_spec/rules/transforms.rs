@@ -40,8 +40,8 @@ impl Rules<'_, '_> {
         let (messages, characters) = (threshold("max_num_messages", Some(50.0)), threshold("max_num_characters", None));
         let message = match (messages, characters) {
             (Some(_), Some(_)) => {
-                "only one of `max_num_messages` and `max_num_characters` can be given; the former is 50 unless it is \
-                 null"
+                "only one of `max_num_messages` and `max_num_characters` can be given; set the other to null \
+                 (`max_num_messages` is 50 by default)"
             }
             (None, None) => "either `max_num_messages` or `max_num_characters` is needed",
             (Some(most), None) if threshold("min_num_messages", Some(10.0)).is_some_and(|least| most <= least) => {
