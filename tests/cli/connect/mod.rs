@@ -311,7 +311,7 @@ fn names_and_values_can_be_given() {
     assert!(printed["configuration"].as_str().unwrap().contains("https://eu.weather.example/mcp"), "{printed}");
     assert_eq!(printed["variables"][0]["name"], "MCP_W_TOKEN");
     for (arguments, status, reason) in [
-        (&["codex", &id][..], 1, "has no value"),
+        (&["codex", &id][..], 1, "needs a value"),
         (&["codex", &id, "--variable", "region=eu", "--variable", "city=x"], 1, "no variable \"city\""),
         (&["codex", &id, "--variable", "region=eu", "--variable", "token=x"], 1, "is a secret"),
         (&["codex", &id, "--variable", "region=evil.example/#${X}"], 1, "not an http:// or https:// URL"),

@@ -179,8 +179,8 @@ impl Authentication {
 
     fn gap(&self) -> Option<&'static str> {
         let gap = match self.headers.is_empty() {
-            true => "it names no header for credentials; the Thing Description doesn't declare one",
-            false => "some of its schemes name no header for credentials, and are left out",
+            true => "no header for credentials can be determined, so the Thing Description doesn't declare a header",
+            false => "schemes without a known header for credentials are left out",
         };
         self.is_unclear.then_some(gap)
     }

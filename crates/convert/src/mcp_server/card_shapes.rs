@@ -102,7 +102,7 @@ fn respell_transport(remote: &mut Object, path: &Path<'_>, findings: &mut Findin
 }
 
 fn unknown_transport(written: &str) -> String {
-    format!("{written:?} is not an MCP transport, such as streamable-http; it can't be called")
+    format!("{written:?} is not an MCP transport, such as streamable-http; this endpoint can't be called")
 }
 
 /// A card as it is read.
@@ -266,7 +266,9 @@ impl<'c> CardReader<'c> {
         let written = HEADERS.into_iter().chain(REQUESTS).find(|name| self.members.contains_key(*name));
         let headers = take_headers(self.members);
         if headers.iter().map(|header| size(header, MOST_BYTES)).sum::<usize>() > MOST_BYTES {
-            let message = || format!("more than {MOST_BYTES} bytes; give the headers to the endpoint that needs them");
+            let message = || {
+                format!("ignored: more than {MOST_BYTES} bytes; declare the headers at the endpoint that needs them")
+            };
             return self.findings.add(&Path::ROOT.member(written.unwrap_or("headers")), "headers-unused", message);
         }
         for (_, remote) in listed(self.members, "remotes").take(MOST_ENDPOINTS) {
@@ -326,9 +328,7 @@ impl<'c> CardReader<'c> {
         });
         if resolved.is_none() {
             self.findings.add(path, "url-relative", || {
-                "relative to the URL of the card, which is unknown, so no form is created; give the URL of the card as \
-                 `base`"
-                    .into()
+                "the URL is relative, so no form is created; give the URL of the card as `base`".into()
             });
         }
         resolved
@@ -466,7 +466,9 @@ impl EndpointSearch<'_> {
                 }
                 None if is_place(inner) && !authentication::is_member(name) => {
                     self.findings.add(&path.member(name), "endpoint-unused", || {
-                        format!("{name:?} is not an MCP transport, such as streamable-http; it can't be called")
+                        format!(
+                            "{name:?} is not an MCP transport, such as streamable-http; this endpoint can't be called"
+                        )
                     })
                 }
                 None => {}

@@ -117,7 +117,7 @@ pub(super) fn open(document: &mut Object, findings: &mut Findings) -> Result<boo
             _ => return Err(several_of_configuration(member, servers)),
         },
     };
-    findings.add(&Path::ROOT, "enclosed-server", || format!("{kind}; the server in it is read"));
+    findings.add(&Path::ROOT, "enclosed-server", || format!("the server is read from {kind}"));
     *document = server;
     Ok(true)
 }
@@ -134,7 +134,7 @@ pub(super) fn missing_server(document: &Object) -> Option<String> {
         Value::Array(servers) if !servers.is_empty() => {
             let index = servers.iter().position(|server| !is_listed(server))?;
             Some(format!(
-                "entry {index} of `{member}` has no `name`, or nothing by which the server is reached, such as `url` or `command`"
+                "entry {index} of `{member}` (counting from 0) lacks a `name`, or a member such as `url` or `command`"
             ))
         }
         Value::Object(_) | Value::Array(_) | Value::Null => Some(format!("it has no servers: `{member}` is empty")),
@@ -171,7 +171,7 @@ fn several_of_configuration(member: &str, servers: &Object) -> String {
 fn configured(path: &Path<'_>, name: &str, server: &Object, findings: &mut Findings) -> Object {
     let is = |member: &str, value: bool| server.get(member) == Some(&Value::Bool(value));
     if is("disabled", true) || is("enabled", false) {
-        findings.add(path, "disabled-server", || "the client has disabled this server".into());
+        findings.add(path, "disabled-server", || "this server is disabled in the client configuration".into());
     }
     let mut described = server.clone();
     let url = ["url", "serverUrl", "httpUrl"].into_iter().find_map(|name| text(server, name));

@@ -84,7 +84,7 @@ pub fn from_thing(thing: &Value, kind: DocumentKind) -> Result<Rendition> {
     }
     write_tools(members, &mut server, &mut findings);
     if !["remotes", "packages"].iter().any(|name| server.contains_key(*name)) {
-        return Err(not_expressible("/actions: an MCP server has forms with the subprotocol mcp, or packages"));
+        return Err(not_expressible("/actions: an MCP server needs forms with the subprotocol mcp, or packages"));
     }
     add_metadata(members, &mut server, &mut findings);
     add_id(members, &mut server);
@@ -106,11 +106,11 @@ pub(super) fn as_kind(mut server: Object, kind: DocumentKind, packages: &str) ->
         match (has_packages, has_remotes) {
             (false, _) => {}
             (true, true) => {
-                let message = "a Server Card has no packages; it omits how to run the server";
+                let message = "a Server Card can't contain packages, so it doesn't tell how to run the server";
                 warnings.push(Violation::new(packages, "packages-left-out", message));
             }
             (true, false) => {
-                let reason = format!("{packages}: a Server Card has no packages, and the server has no remotes");
+                let reason = format!("{packages}: a Server Card can't contain packages, and the server has no remotes");
                 return Err(Error::NotExpressible { format: Format::McpServer.name(), reason });
             }
         }
@@ -258,7 +258,7 @@ fn remotes(thing: &Object, findings: &mut Findings) -> Vec<Value> {
     }
     if !writer.is_complete {
         let message =
-            || "there are more remotes, headers, or variables than a document can have; the rest is left out".into();
+            || "there are more remotes, headers, or variables than a document can contain; the rest is left out".into();
         findings.add(&Path::ROOT.member("actions"), "too-many-remotes", message);
     }
     remotes

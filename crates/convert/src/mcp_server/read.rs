@@ -77,8 +77,8 @@ impl Server {
                 }
             }
             findings.add(&Path::ROOT, "registry-answer", || {
-                "this is the response of a registry; the server in it is read, and the locations in other warnings are \
-                 within that server"
+                "the server is read from the response of a registry; locations in other warnings are relative to the \
+                 server"
                     .into()
             });
         }
@@ -188,7 +188,7 @@ fn refuse_nameless(members: &Object) -> Result<()> {
     }
     let look = look_of(members).filter(|look| look.format != Some(Format::McpServer));
     let looks = look.map(|look| format!("; it looks like {}", look.words(members))).unwrap_or_default();
-    Err(invalid("not-an-mcp-server", &format!("`name` is missing; for example `com.example/weather`{looks}")))
+    Err(invalid("not-an-mcp-server", &format!("`name` is missing; add a name such as `com.example/weather`{looks}")))
 }
 
 /// Members that schemas before 2025-09-16 had elsewhere.
@@ -248,17 +248,18 @@ fn check(members: &Object, findings: &mut Findings) {
     }
     let version = text("version");
     if is_range(version) {
-        warn("version", "version", format!("{version:?} is a range, not the version of one server"));
+        warn("version", "version", format!("{version:?} is a range, not a single version"));
     }
     let list = Path::ROOT.member("packages");
     for (index, package) in objects(members, "packages").enumerate() {
         if let Some(version) = input::text(package, "version").filter(|version| is_range(version)) {
-            let message = || format!("{version:?} is a range, not the version of one package");
+            let message = || format!("{version:?} is a range, not a single version");
             findings.add(&list.index(index).member("version"), "version", message);
         }
     }
     if let Some(status) = envelope::status(members) {
-        findings.add(&Path::ROOT.member("_meta"), "server-status", || format!("the registry marks it as {status}"));
+        findings
+            .add(&Path::ROOT.member("_meta"), "server-status", || format!("the registry marks the server as {status}"));
     }
     let lists_any = |name: &str| members.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
     if !lists_any("remotes") && !lists_any("packages") {

@@ -74,7 +74,7 @@ fn add_tools<'s>(
         match text(members, "name") {
             None => findings.add(&list.index(index), "tool-name", || "the tool has no name, and is left out".into()),
             Some(name) if !known.insert(name) => {
-                let message = || format!("several tools have the name {name:?}; the first becomes the action");
+                let message = || format!("several tools have the name {name:?}; only the first becomes an action");
                 findings.add(&list.index(index), "tool-repeated", message);
             }
             Some(name) => tools.push(Tool { name, members }),
@@ -146,7 +146,7 @@ pub(super) fn data_schemas() -> DataSchemas {
 /// The action of a server that doesn't say which tools it has.
 pub(super) fn any_tool(remotes: &[Remote]) -> Object {
     let mut action = Object::new();
-    action.insert("title".to_owned(), "Call one of its tools".into());
+    action.insert("title".to_owned(), "Call one of the server's tools".into());
     let name = json!({"type": "string", "description": "Name of the tool; `tools/list` lists the tools"});
     let input = json!({
         "type": "object", "required": ["name"], "properties": {"name": name, "arguments": {"type": "object"}},

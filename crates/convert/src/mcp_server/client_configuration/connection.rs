@@ -109,7 +109,11 @@ impl<'r> ServerReader<'r> {
     pub(super) fn check_values(&self) -> Reading<()> {
         let Some(unknown) = self.values.keys().find(|name| !self.used.contains(*name)) else { return Ok(()) };
         let known: Vec<&str> = self.open.iter().map(String::as_str).collect();
-        let known = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+        let known = if known.is_empty() {
+            "it has no settable variables".to_owned()
+        } else {
+            format!("its settable variables are {}", known.join(", "))
+        };
         Err(format!("the server has no variable {unknown:?} that can be set; {known}"))
     }
 
@@ -317,7 +321,9 @@ impl<'r> ServerReader<'r> {
 
     fn refuse_secret(&self, name: &str) -> Reading<()> {
         match self.values.contains_key(name) {
-            true => Err(format!("{name:?} is a secret; set the variable that the configuration refers to instead")),
+            true => Err(format!(
+                "{name:?} is a secret, so `--variable` can't set it; set the variable that the configuration refers to"
+            )),
             false => Ok(()),
         }
     }
@@ -379,7 +385,10 @@ fn decoded(word: &str, templates: &[Template]) -> Template {
 fn check_url(url: &Template) -> Reading<()> {
     if matches!(url.parts().first(), Some(Part::Variable(_))) {
         let names: Vec<&str> = url.variables().map(|variable| variable.name.as_str()).take(1).collect();
-        return Err(format!("a variable selects the server, and has no default: {}", names.concat()));
+        return Err(format!(
+            "a variable without a default selects the server: {}; set it with `--variable`",
+            names.concat()
+        ));
     }
     let plain = url.render(|_| "1".to_owned());
     match read_url(&plain)? {
@@ -391,14 +400,14 @@ fn check_url(url: &Template) -> Reading<()> {
 /// Fails unless the URL of a registry is one of the web without credentials. Its user chose it, so it may lack TLS.
 pub(super) fn check_own_url(url: &str) -> Reading<()> {
     if url.contains(['?', '#']) {
-        return Err("the URL of a registry has neither a query nor a fragment".to_owned());
+        return Err("the URL of a registry can't have a query or a fragment".to_owned());
     }
     read_url(url).map(drop)
 }
 
 /// Whether a URL has TLS, and whether it is on loopback.
 fn read_url(url: &str) -> Reading<(bool, bool)> {
-    let invalid = || "not an http:// or https:// URL with a host".to_owned();
+    let invalid = || "the URL is not an http:// or https:// URL with a host".to_owned();
     if url.len() > MAX_URL_BYTES || !is_plain(url) {
         return Err(invalid());
     }

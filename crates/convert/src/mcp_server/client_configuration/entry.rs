@@ -72,7 +72,7 @@ impl<'w> EntryWriter<'w> {
         match self.client {
             McpClient::ClaudeDesktop => {
                 return Err(format!(
-                    "the file of Claude Desktop lists programs only; add {} in the app, under Settings, Connectors",
+                    "the file of Claude Desktop can only list programs; add {} in the app, under Settings, Connectors",
                     url.render(|variable| format!("<{}>", variable.name))
                 ));
             }
@@ -110,7 +110,10 @@ impl<'w> EntryWriter<'w> {
                     if value.parts().len() > 1 {
                         let whole = value.render(|_| "…".to_owned());
                         self.check(&whole)?;
-                        self.notes.push(format!("{} must contain the whole header {name}: {whole}", variable.name));
+                        self.notes.push(format!(
+                            "{} must contain the complete value of the header {name}: {whole}",
+                            variable.name
+                        ));
                     }
                 }
                 _ => drop(fixed.insert(name.clone(), self.text(value)?.into())),
@@ -137,7 +140,8 @@ impl<'w> EntryWriter<'w> {
                     passed.push(Value::from(name.as_str()));
                 }
                 (McpClient::ClaudeDesktop, None) => self.notes.push(format!(
-                    "{name} is left out: Claude Desktop reads no variables. Add it to `env` yourself, or use another client."
+                    "{name} is left out: Claude Desktop doesn't expand variables. Add it to `env` yourself, or use \
+                     another client."
                 )),
                 _ => drop(values.insert(name.clone(), self.text(value)?.into())),
             }
@@ -157,7 +161,7 @@ impl<'w> EntryWriter<'w> {
         if value.parts().len() > 1 {
             let whole = value.render(|_| "…".to_owned());
             self.check(&whole)?;
-            self.notes.push(format!("{name} must contain the whole value: {whole}"));
+            self.notes.push(format!("{name} must contain the complete value: {whole}"));
         }
         Ok(())
     }
@@ -173,10 +177,12 @@ impl<'w> EntryWriter<'w> {
                         let name = &variable.name;
                         return Err(match variable.is_secret {
                             true => {
-                                format!("the secret {name} is needed where {client} doesn't read environment variables")
+                                format!(
+                                    "the secret {name} would be in the file, since {client} reads no variables there"
+                                )
                             }
                             false => {
-                                format!("{name} has no value, and {client} doesn't read environment variables there")
+                                format!("{name} needs a value (`--variable`), since {client} reads no variables there")
                             }
                         });
                     }
@@ -191,7 +197,7 @@ impl<'w> EntryWriter<'w> {
     /// Fails for a text that the client would expand, or of which people don't see all.
     fn check(&self, text: &str) -> Writing<()> {
         if !is_plain(text) {
-            return Err("a text in it contains control or invisible characters".to_owned());
+            return Err("its configuration would contain control or invisible characters".to_owned());
         }
         let is_expanded = match self.client {
             McpClient::Codex | McpClient::ClaudeDesktop => false,

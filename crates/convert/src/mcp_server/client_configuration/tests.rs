@@ -133,7 +133,7 @@ fn values_of_the_user_are_literal() {
     );
     let codex = configure(McpClient::Codex, &part).unwrap();
     assert_eq!((&codex.entry["env_vars"], codex.variables[0].name.as_str()), (&json!(["AUTH"]), "AUTH"));
-    assert_eq!(codex.notes, ["AUTH must contain the whole value: Bearer …"]);
+    assert_eq!(codex.notes, ["AUTH must contain the complete value: Bearer …"]);
     let gemini = configure_with(McpClient::Gemini, &document, &[("city", "Oslo")]).unwrap();
     let words = json!([
         "run",
@@ -152,7 +152,7 @@ fn values_of_the_user_are_literal() {
     for (values, reason) in [
         (&[("KEY", "abc")][..], "is a secret"),
         (&[("city", "a"), ("folder", "b"), ("host", "c"), ("town", "d")], "no variable \"town\""),
-        (&[("city", "Oslo")], "MCP_WEATHER_FOLDER has no value"),
+        (&[("city", "Oslo")], "MCP_WEATHER_FOLDER needs a value"),
     ] {
         let error = configure_with(McpClient::Codex, &document, values).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
@@ -167,7 +167,7 @@ fn variables_of_urls_are_filled() {
     }));
     let url = |client| configure(client, &document).map(|configuration| configuration.entry["url"].clone());
     assert_eq!(url(McpClient::ClaudeCode).unwrap(), "https://eu.weather.example/${MCP_WEATHER_TENANT}/mcp");
-    assert!(url(McpClient::Codex).unwrap_err().to_string().contains("MCP_WEATHER_TENANT has no value"));
+    assert!(url(McpClient::Codex).unwrap_err().to_string().contains("MCP_WEATHER_TENANT needs a value"));
     let given = configure_with(McpClient::Codex, &document, &[("tenant", "acme"), ("region", "us")]).unwrap();
     assert_eq!(given.entry["url"], "https://us.weather.example/acme/mcp");
 }
