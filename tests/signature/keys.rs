@@ -89,7 +89,7 @@ fn file_that_must_not_be_trusted_is_refused_and_named() {
         (with("x", json!("AAAA")), "key 1 lacks coordinates"),
         (with("use", json!("enc")), "no public key"),
         (with("key_ops", json!(["encrypt"])), "no public key"),
-        (with("use", json!(["enc"])), "a use, alg or kid that is not a string"),
+        (with("use", json!(["enc"])), "a use, alg, or kid that is not a string"),
         (with("key_ops", json!("sign")), "key_ops that are not a list"),
         (with("crv", json!("secp256k1")), "no public key"),
         (with("kty", json!("RSA")), "modulus"),

@@ -193,9 +193,9 @@ fn malformed_signatures_are_named() {
         assert!(found.contains(reason), "{header}: {found}");
     }
     for (entry, reason) in [
-        (json!("text"), "no string `protected`"),
-        (json!({"signature": "x"}), "no string `protected`"),
-        (json!({"protected": "e30"}), "no string `signature`"),
+        (json!("text"), "`protected` of the signature must be a string"),
+        (json!({"signature": "x"}), "`protected` of the signature must be a string"),
+        (json!({"protected": "e30"}), "`signature` of the signature must be a string"),
         (json!({"protected": "e30=", "signature": ""}), "not base64url"),
         (json!({"protected": "x".repeat(9000), "signature": ""}), "longer than 8192 bytes"),
     ] {

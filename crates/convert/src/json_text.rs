@@ -235,7 +235,7 @@ impl<'de> Visitor<'de> for Value<'_> {
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
         if !value.is_finite() {
-            return Err(E::custom("JSON has no such number"));
+            return Err(E::custom("JSON can't represent this number"));
         }
         self.write(value)
     }

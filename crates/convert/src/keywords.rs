@@ -123,7 +123,7 @@ impl Shape {
             ),
             Shape::Flag => (value.is_boolean(), "expected true or false"),
             Shape::Values | Shape::Choices => (value.is_array(), "expected a list"),
-            Shape::Names => (are_names(value), "expected a list of different strings"),
+            Shape::Names => (are_names(value), "expected a list of distinct strings"),
             _ => (true, ""),
         };
         (!is_right).then_some(message)

@@ -52,7 +52,7 @@ const CERTAIN_OTHERS: &[Other] = &[
     ("an OpenRPC document", |o| is_version(o, "openrpc") && has_any(o, &["info", "methods"])),
     ("an Arazzo document", |o| is_version(o, "arazzo") && has_any(o, &["info", "workflows", "sourceDescriptions"])),
     ("a Postman collection", is_postman_collection),
-    ("an index of Agent Skills, which describes no callable agent", is_skills_index),
+    ("an index of Agent Skills, which are not callable agents", is_skills_index),
     ("a catalog of agents (ARD manifest); register its entries one by one by their `url`", is_catalog),
 ];
 

@@ -15,5 +15,5 @@ pub(super) fn to_json_1_1(text: &str) -> Result<String> {
 /// # Errors
 /// [`Error::Unsupported`]
 pub(super) fn to_json(_: &str) -> Result<String> {
-    Err(Error::Unsupported { what: "YAML", instead: "convert it to JSON, or build with the feature `yaml`" })
+    Err(Error::Unsupported { what: "YAML", instead: "convert the document to JSON, or build with the feature `yaml`" })
 }

@@ -205,7 +205,7 @@ fn fix_value(value: &mut Value, kind: &Expected, path: &Path<'_>, findings: &mut
             if let Value::Array(names) = value
                 && names.iter().all(Value::is_string)
             {
-                findings.add(path, "member-type", || "a list of names is read as a set of flags that are true".into());
+                findings.add(path, "member-type", || "a list of names is read as flags that are all true".into());
                 let flags = names.iter().filter_map(Value::as_str).map(|name| (name.to_owned(), Value::Bool(true)));
                 *value = flags.collect::<Object>().into();
             }
@@ -364,7 +364,7 @@ impl Findings {
             Value::Array(_) => "a list",
             Value::Object(_) => "an object",
         };
-        self.add(path, "member-type", || format!("found {found} instead of {expected}; it is ignored"));
+        self.add(path, "member-type", || format!("found {found} instead of {expected}; the value is ignored"));
         Outcome::Unusable
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn explain_yaml(error: Error, text: &str) -> Error {
     }
 }
 
-const SKILL: &str = "the document is an Agent Skill (SKILL.md), which describes no callable agent";
+const SKILL: &str = "the document is an Agent Skill (SKILL.md), which is not a callable agent";
 
 /// True for Markdown with the front matter of a skill: its name and description.
 fn is_skill(text: &str) -> bool {

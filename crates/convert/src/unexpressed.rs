@@ -232,10 +232,8 @@ impl<'d> Expressed<'d> {
             self.compare_action(thing, (name, action), &actions.member(name), losses);
         }
         if self.things.iter().any(has_card) && !has_card(thing) {
-            losses.add_change(
-                &actions,
-                "reads the address of the agent as the URL below which its agent card is published",
-            );
+            losses
+                .add_change(&actions, "treats the agent's address as the URL under which its agent card is published");
         }
         self.compare_capabilities(thing, losses);
         let variables = root.member("uriVariables");
@@ -383,8 +381,7 @@ impl<'d> Expressed<'d> {
         let has_address = |form: &Value| form["href"].as_str().is_some_and(|href| self.has_address(base, href));
         let list = at.member("forms");
         if written.iter().take(MOST_FORMS).any(|other| self.is_of_another(forms, (thing, read), other)) {
-            let change =
-                "also allows calls of this action at another action's address, or with its headers or security";
+            let change = "also allows calls of this action with the address, headers, or security of another action";
             losses.add_change(&list, change);
         }
         if !calls.iter().any(|(form, same)| !same.is_empty() || has_address(form)) {

@@ -124,11 +124,11 @@ fn message(error: &YamlError) -> &str {
         YamlError::MultipleDocuments { .. } => "a second document starts; a file can contain only one",
         YamlError::DuplicateMappingKey { .. } => "a member name is repeated",
         YamlError::UnsupportedTag { .. } | YamlError::TaggedScalarCannotDeserializeIntoString { .. } => {
-            "JSON has no value for this tag"
+            "JSON can't represent values with this tag"
         }
         YamlError::InvalidScalar { .. } | YamlError::InvalidBooleanStrict { .. } => "the value doesn't match its tag",
         YamlError::InvalidBinaryBase64 { .. } | YamlError::BinaryNotUtf8 { .. } => "the !!binary value is not base64",
-        YamlError::NonFiniteFloat { .. } => "JSON has no such number; put it in quotes to make it a string",
+        YamlError::NonFiniteFloat { .. } => "JSON can't represent this number; put it in quotes to make it a string",
         YamlError::NullIntoString { .. } => "a member name is null; put it in quotes to make it a string",
         YamlError::Unexpected { .. } => "a member name is not a string",
         YamlError::UnknownAnchor { .. } => "an alias refers to an anchor that isn't defined above it",

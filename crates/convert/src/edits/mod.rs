@@ -304,7 +304,7 @@ impl<'e> Search<'e> {
         }
         let (format, noun) = (self.format.name(), self.format.descriptor().noun);
         let reason = format!(
-            "the document would still contain something that an edit removed, because {noun} can't express the \
+            "the document would still contain text that an edit removed, because {noun} can't express the \
              edited description; request the original without edits (`edits=false`, `--without-edits`), or another \
              format"
         );

@@ -31,9 +31,9 @@ impl Rule {
             Rule::Field => "a value that the format's specification declares a secret",
             Rule::Setting => "a header or an environment variable that may be a credential",
             Rule::Value => "a key, a token, or a password",
-            Rule::UserInfo => "the user and password in a URL",
-            Rule::Parameter => "the value of a parameter that, judging by its name and its form, is a secret",
-            Rule::Name => "a value that, judging by its name and its form, is a secret",
+            Rule::UserInfo => "the user name and password in a URL",
+            Rule::Parameter => "the value of a parameter whose name and form suggest a secret",
+            Rule::Name => "a value whose name and form suggest a secret",
             Rule::Prompt => "a prompt",
         }
     }
@@ -46,12 +46,12 @@ impl Rule {
                 "the value was hidden: headers and environment variables are treated as credentials unless their \
                  name and form show otherwise"
             }
-            Rule::Value => "a credential in the text was hidden; revoke it, since it was sent",
-            Rule::UserInfo => "the user and password in a URL were left out; revoke them, since they were sent",
-            Rule::Parameter => {
-                "the value of a parameter in the text was hidden: judging by its name and its form, it is a secret"
+            Rule::Value => "a credential in the text was hidden; revoke it, since it was transmitted",
+            Rule::UserInfo => {
+                "the user name and password in a URL were left out; change the password, since it was transmitted"
             }
-            Rule::Name => "the value was hidden: judging by its name and its form, it is a secret",
+            Rule::Parameter => "the value of a parameter in the text was hidden: its name and form suggest a secret",
+            Rule::Name => "the value was hidden: its name and form suggest a secret",
             Rule::Prompt => {
                 "the prompt is not stored, since it may be confidential; the parameter `publish_prompts` (`--publish-prompts`) \
                  stores it"

@@ -127,14 +127,18 @@ impl Check<'_> {
         if fitting.is_empty() {
             return invalid(format!("the trusted key {:?} is not for the algorithm {}", entry.kid, entry.alg));
         }
-        let mut reason =
-            format!("the signature with the key {:?} doesn't match the card; one of them was changed", entry.kid);
+        let mut reason = format!(
+            "the signature with the key {:?} doesn't match the card; the card or the signature was changed",
+            entry.kid
+        );
         for form in Form::ALL {
             let Some(payload) = self.payloads.encoded(self.card, form) else { continue };
             let message = entry.signing_input(payload);
             for trusted in fitting.iter().take(MAX_KEYS) {
                 let Some(left) = self.left.checked_sub(1) else {
-                    return invalid(format!("more than {MAX_VERIFICATIONS} verifications would be needed"));
+                    return invalid(format!(
+                        "checking the signatures would take more than {MAX_VERIFICATIONS} verifications"
+                    ));
                 };
                 *self.left = left;
                 if !trusted.key.verifies(entry.algorithm, message.as_bytes(), &entry.signature) {

@@ -25,7 +25,7 @@ impl<'c> Entry<'c> {
     pub fn read(entry: &'c Value) -> Result<Entry<'c>, Unreadable> {
         let text = |name: &str| {
             let text = entry.get(name).and_then(Value::as_str);
-            text.ok_or_else(|| Unreadable::from(format!("the signature has no string `{name}`")))
+            text.ok_or_else(|| Unreadable::from(format!("`{name}` of the signature must be a string")))
         };
         let (protected, signature) = (text("protected")?, text("signature")?);
         let Header { algorithm, alg, kid, .. } = Header::read(protected)?;

@@ -50,7 +50,7 @@ impl PublicKey {
         let restriction = |name: &str| match jwk.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(_) => Err(Unusable::Wrong("has a use, alg or kid that is not a string")),
+            Some(_) => Err(Unusable::Wrong("has a use, alg, or kid that is not a string")),
         };
         let operations = match jwk.get("key_ops") {
             None => None,

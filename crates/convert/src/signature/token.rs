@@ -110,8 +110,9 @@ fn verified(token: &str, keys: &TrustedKeys) -> Result<Vec<u8>, TokenError> {
 
 /// Checks claims that the issuer has made, and returns when they end.
 fn check(claims: &Map<String, Value>, rules: TokenRules<'_>, now: Timestamp) -> Result<Timestamp, String> {
-    let shown =
-        |value: Option<&Value>| value.map_or("none".to_owned(), |value| value.to_string().chars().take(200).collect());
+    let shown = |value: Option<&Value>| {
+        value.map_or("missing".to_owned(), |value| value.to_string().chars().take(200).collect())
+    };
     let issuer = claims.get("iss");
     if issuer.and_then(Value::as_str) != Some(rules.issuer) {
         return Err(format!("its issuer is {}, not {:?}", shown(issuer), rules.issuer));
@@ -326,7 +327,7 @@ mod tests {
         let keys = TrustedKeys::from_domain(jwk, "https://example.com").unwrap();
         let token = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
         let rules = TokenRules { issuer: "joe", audience: "agentdex" };
-        let reason = "its audience is none, not \"agentdex\"".to_owned();
+        let reason = "its audience is missing, not \"agentdex\"".to_owned();
         assert_eq!(Claims::read(token, &keys, rules, NOW), Err(TokenError::Invalid(reason)));
     }
 }
