@@ -186,7 +186,7 @@ impl Draft {
             self.set("id", normal.as_str().into());
         } else if normal != id {
             let message =
-                format!("the case of `urn` and of its namespace has no meaning; {id:?} is stored as {normal:?}");
+                format!("`urn` and the namespace of a URN are case-insensitive; {id:?} is stored as {normal:?}");
             self.fixed("/id", "urn-case", message);
             self.set("id", normal.as_str().into());
         }
@@ -270,7 +270,11 @@ impl Draft {
             }
             _ => json!(CONTEXT_1_1),
         };
-        self.fixed("/@context", "td-version-raised", "upgraded from TD 1.0 to 1.1, which has the scheme `auto`".into());
+        self.fixed(
+            "/@context",
+            "td-version-raised",
+            "upgraded from TD 1.0 to 1.1, because TD 1.0 lacks the scheme `auto`".into(),
+        );
         self.set("@context", raised);
     }
 }

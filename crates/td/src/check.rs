@@ -74,7 +74,7 @@ pub(super) fn not_an_object(value: &Value) -> Report {
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
         Value::String(_) => "a string",
-        Value::Array(_) => "this is an array; validate or register its elements one by one",
+        Value::Array(_) => "an array; validate or register its elements one by one",
         Value::Object(_) => "an object",
     };
     let message = format!("a Thing Description is a JSON object, but this is {found}");

@@ -143,7 +143,7 @@ fn malformed_utf8(json: &[u8], valid_up_to: usize) -> Error {
 /// Returns the encoding of bytes that aren't UTF-8 text, if it is known.
 fn encoding(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
-        [0x1f, 0x8b, ..] => Some("it is compressed with gzip; send it with `Content-Encoding: gzip`, or decompress it"),
+        [0x1f, 0x8b, ..] => Some("the data is compressed with gzip; decompress it, or send `Content-Encoding: gzip`"),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, ..] | [_, 0, ..] => {
             Some("the text is encoded in UTF-16 or UTF-32, but must be UTF-8")
         }

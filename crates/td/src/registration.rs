@@ -44,8 +44,9 @@ fn read_expires(members: &Map<String, Value>, violations: &mut Vec<Violation>) -
     let expires = members.get("expires")?;
     let moment = expires.as_str().and_then(Timestamp::parse_rfc3339);
     if moment.is_none() {
-        let message =
-            format!("`{expires}` is not an expiry: expected RFC 3339 with an offset, such as 2030-01-01T00:00:00Z");
+        let message = format!(
+            "`{expires}` is not a time of expiry: expected RFC 3339 with an offset, such as 2030-01-01T00:00:00Z"
+        );
         violations.push(Violation::new("/registration/expires", "registration-expires", message));
     }
     moment

@@ -146,7 +146,8 @@ impl Shared {
             let read = catch_unwind(AssertUnwindSafe(|| processor.read(&job.text))).unwrap_or_else(|_| {
                 // The crate panics on IRIs whose percent-encoded bytes are not UTF-8. Other descriptions must not wait for it.
                 processor = Processor::default();
-                let reason = "an IRI in it can't be read; are its percent-encoded bytes UTF-8?".to_owned();
+                let reason =
+                    "the description contains an unreadable IRI; its percent-encoded bytes must be UTF-8".to_owned();
                 Err(Error::NotRdf { reason })
             });
             // Nobody may wait for it any more.

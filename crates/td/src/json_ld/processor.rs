@@ -56,7 +56,7 @@ impl Processor {
     /// The same, with or without the shorter way for forms that need no context of their own.
     pub(super) fn read_as(&mut self, text: &str, shorter: bool) -> Result<Statements> {
         let (value, _) = parse_json(text)?;
-        let Value::Object(mut members) = value else { return Err(not_expressible("it is not an object")) };
+        let Value::Object(mut members) = value else { return Err(not_expressible("not a JSON object")) };
         if self.documents >= DOCUMENTS_TO_REMEMBER {
             *self = Processor::default();
         }
@@ -136,5 +136,5 @@ fn shown(context: &Value) -> String {
 }
 
 fn not_expressible(reason: impl ToString) -> Error {
-    Error::NotRdf { reason: format!("it is not valid JSON-LD: {}", reason.to_string()) }
+    Error::NotRdf { reason: format!("the description is not valid JSON-LD: {}", reason.to_string()) }
 }

@@ -28,7 +28,7 @@ impl<'a> Walk<'a> {
         let reference = *self.translations.get_or_insert(translations);
         if reference.len() != translations.len() || !reference.keys().all(|tag| translations.contains_key(tag)) {
             let message = format!(
-                "the languages {} differ from those of other texts in this description, {}",
+                "the languages ({}) differ from those of other texts in this description ({})",
                 listed(translations),
                 listed(reference)
             );

@@ -119,8 +119,8 @@ impl<'a> Walk<'a> {
             .collect();
         for (path, url) in unknown {
             let message = format!(
-                "the context {url:?} is unknown here, and is not fetched; it is stored, but terms that only it \
-                 defines have no meaning in RDF and SPARQL"
+                "the context {url:?} is unknown and is not fetched; it is stored, but terms defined only in this \
+                 context have no meaning in RDF and SPARQL"
             );
             self.warning(&path, "unknown-context", message);
         }
@@ -156,8 +156,8 @@ impl<'a> Walk<'a> {
             None => false,
         };
         if found {
-            let message = "this is a Thing Model, a template for Thing Descriptions, which can't be registered itself; \
-                           derive a Thing Description from it (TD 1.1, section 9.4)";
+            let message = "Thing Models can't be registered, because they are only templates for Thing Descriptions; \
+                           derive a Thing Description from this model (TD 1.1, section 9.4)";
             self.retract_schema("schema/not", "/@type");
             self.violation(&Path::ROOT.member("@type"), "thing-model", message.into());
         }

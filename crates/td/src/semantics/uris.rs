@@ -21,7 +21,7 @@ impl<'a> Walk<'a> {
         };
         let path = path.member("href");
         if self.check_reference(href, &path) == Some(Reference::Relative) && !self.thing.contains_key("base") {
-            let message = format!("{href:?} is relative, but there is no `base` to resolve it against");
+            let message = format!("{href:?} is relative, but `base` is missing; add a `base`, or use an absolute URL");
             self.warning(&path, "relative-without-base", message);
         }
     }
