@@ -19,7 +19,7 @@ impl RegistryClient {
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn access(&self, id: &str) -> Result<Access> {
         let request = self.request(Method::GET, &access_path(id), &[]);
-        read(&text(self.send(request).await?).await?, "the access to a Thing")
+        read(&text(self.send(request).await?).await?, "the access settings of a Thing")
     }
 
     /// Changes the visibility, namespace, or owner of a Thing. A warning names versions that stay hidden from some of

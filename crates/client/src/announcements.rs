@@ -41,7 +41,7 @@ impl RegistryClient {
     /// # Errors
     /// Same as [`RegistryClient::description`].
     pub async fn configurations(&self) -> Result<ClientConfigurations> {
-        read(&text(self.send(self.request(Method::GET, "connect", &[])).await?).await?, "configurations of clients")
+        read(&text(self.send(self.request(Method::GET, "connect", &[])).await?).await?, "client configurations")
     }
 
     /// Returns configurations for connecting MCP clients to an MCP server listed in the registry.
@@ -50,7 +50,7 @@ impl RegistryClient {
     /// Same as [`RegistryClient::description`].
     pub async fn configurations_for(&self, id: &str) -> Result<ClientConfigurations> {
         let path = format!("things/{}/connect", utf8_percent_encode(id, PATH_SEGMENT));
-        read(&text(self.send(self.request(Method::GET, &path, &[])).await?).await?, "configurations of clients")
+        read(&text(self.send(self.request(Method::GET, &path, &[])).await?).await?, "client configurations")
     }
 
     /// Sends a JSON-RPC request to the registry's A2A agent, and returns its response, which may be a JSON-RPC error.

@@ -50,7 +50,7 @@ impl RegistryClient {
         let read = Certificate::from_pem_bundle(authorities);
         let read = read.map_err(|error| Error::InvalidCertificate { reason: error.to_string() })?;
         if read.is_empty() {
-            return Err(Error::InvalidCertificate { reason: "it contains no certificate in PEM format".into() });
+            return Err(Error::InvalidCertificate { reason: "no PEM certificate was found".into() });
         }
         let transport = Transport { authorities: read.into(), ..self.transport.clone() };
         self.sending_by(transport)

@@ -72,7 +72,7 @@ impl RegistryClient {
         let request = self.request(Method::POST, path, &[("dry_run", dry_run)]);
         let request = request.header("content-type", "application/x-ndjson").body(lines);
         let answer = text(self.send(request).await?).await?;
-        answer.lines().filter(|line| !line.is_empty()).map(|line| read(line, "the result of a line")).collect()
+        answer.lines().filter(|line| !line.is_empty()).map(|line| read(line, "the result for a line")).collect()
     }
 
     /// Returns Things with capabilities that accept the outputs of a Thing, or produce its inputs. `parameters` are
@@ -94,7 +94,7 @@ impl RegistryClient {
     /// [`Error::UnexpectedAnswer`].
     pub async fn ask_agent(&self, id: &str, turn: &Turn) -> Result<Answered> {
         let request = self.request(Method::POST, &format!("{}/conversation", thing_path(id)), &[]).json(turn);
-        read(&text(self.send(request).await?).await?, "the answer of an agent")
+        read(&text(self.send(request).await?).await?, "an agent's answer")
     }
 
     /// Like [`RegistryClient::ask_agent`], but streams the answer. The last event is [`TurnEvent::Done`] or
@@ -119,7 +119,7 @@ impl RegistryClient {
                 match pieces.try_next().await? {
                     Some(piece) => parser.push(&piece),
                     None => {
-                        let reason = "the stream ended before the answer did".to_owned();
+                        let reason = "the stream ended before the answer was complete".to_owned();
                         return Err(Error::Unreachable { url, source: reason.clone().into(), reason });
                     }
                 }
@@ -180,13 +180,15 @@ impl RegistryClient {
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn check_sacp(&self, id: &str, action: &str, answer: impl Into<String>) -> Result<SacpReading> {
         let request = self.request(Method::POST, &sacp_path(id, action), &[]).header("content-type", "text/plain");
-        read(&text(self.send(request.body(answer.into())).await?).await?, "the result of checking an answer")
+        read(&text(self.send(request.body(answer.into())).await?).await?, "the result of an SACP check")
     }
 }
 
 fn read_event(block: &Block) -> Result<TurnEvent> {
-    TurnEvent::parse(&block.kind, &block.data)
-        .map_err(|error| Error::UnexpectedAnswer { expected: "an event of an answer", reason: error.to_string() })
+    TurnEvent::parse(&block.kind, &block.data).map_err(|error| Error::UnexpectedAnswer {
+        expected: "an event of a streamed answer",
+        reason: error.to_string(),
+    })
 }
 
 fn sacp_path(id: &str, action: &str) -> String {

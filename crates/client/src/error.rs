@@ -102,7 +102,7 @@ pub(super) fn read_problem(status: u16, body: &str) -> Problem {
     let problem = problem.unwrap_or_else(|| {
         // Pages are for people in a browser.
         let text = body.trim_start();
-        let text = if text.starts_with('<') { "a web page responded, not a registry" } else { text.trim_end() };
+        let text = if text.starts_with('<') { "a web server responded, not a registry" } else { text.trim_end() };
         let detail = Some(text.chars().take(200).collect()).filter(|detail: &String| !detail.is_empty());
         Problem { detail, ..Problem::default() }
     });
@@ -126,7 +126,7 @@ mod tests {
     fn body_that_is_not_a_problem_document_is_quoted_unless_it_is_a_page() {
         assert_eq!(read_problem(502, "no upstream").to_string(), "no upstream (status 502)");
         let page = read_problem(404, "\n<!DOCTYPE HTML>\n<title>Not found</title>");
-        assert_eq!(page.to_string(), "a web page responded, not a registry (status 404)");
+        assert_eq!(page.to_string(), "a web server responded, not a registry (status 404)");
         assert_eq!(read_problem(500, "").to_string(), "the registry responded with status 500");
     }
 }

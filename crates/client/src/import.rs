@@ -38,7 +38,7 @@ impl RegistryClient {
             request.header(header::CONTENT_TYPE, kind).body(multipart(document, components, &boundary))
         };
         let text = text(self.send(request).await?).await?;
-        read(&text, "the outcome of an import")
+        read(&text, "the result of an import")
     }
 
     /// Makes the registry fetch a document, register its Things, and track its source. `url` is the URL of the document
@@ -61,7 +61,7 @@ impl RegistryClient {
     pub async fn import_url(&self, format: &str, url: &str, parameters: &[(&str, &str)]) -> Result<Imported> {
         let request = self.request(Method::POST, &format!("import/{format}"), parameters);
         let text = text(self.send(request.json(&serde_json::json!({"url": url}))).await?).await?;
-        read(&text, "the outcome of an import")
+        read(&text, "the result of an import")
     }
 
     /// Makes the registry find and register the description of the agent at a URL, in any known format. `parameters`
@@ -72,7 +72,7 @@ impl RegistryClient {
     pub async fn import_detected(&self, url: &str, parameters: &[(&str, &str)]) -> Result<Imported> {
         let request = self.request(Method::POST, "import", parameters);
         let text = text(self.send(request.json(&serde_json::json!({"url": url}))).await?).await?;
-        read(&text, "the outcome of an import")
+        read(&text, "the result of an import")
     }
 
     /// Exports a Thing to another format, or to a version of that format. Returns the original document if the Thing

@@ -443,7 +443,7 @@ impl RegistryClient {
         parameters.extend(since.iter().map(|since| ("since", since.as_str())));
         let parameters = parameters.as_slice();
         let text = text(self.send(self.request(Method::GET, "changes", parameters)).await?).await?;
-        read(&text, "a part of the log")
+        read(&text, "a list of changes")
     }
 
     /// Returns up to `limit` retained changes of a Thing, oldest first, optionally only those after `since`.
@@ -489,7 +489,7 @@ impl RegistryClient {
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn accept_clock(&self) -> Result<ClockAccepted> {
         let request = self.request(Method::POST, "clock/accept", &[]);
-        read(&text(self.send(request).await?).await?, "the time of a log")
+        read(&text(self.send(request).await?).await?, "the result of a clock reset")
     }
 
     fn request(&self, method: Method, path: &str, parameters: &[(&str, &str)]) -> RequestBuilder {
@@ -561,15 +561,15 @@ async fn written(response: Response, id: Option<&str>) -> Result<Written> {
         .and_then(|location| location.rsplit('/').next())
         .map(|segment| percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned());
     let id = assigned.or_else(|| id.map(str::to_owned));
-    let expected = "a Location header with the id that was assigned";
-    let id = id.ok_or_else(|| Error::UnexpectedAnswer { expected, reason: "it is missing".into() })?;
+    let expected = "the answer to a write";
+    let id = id.ok_or_else(|| Error::UnexpectedAnswer { expected, reason: "the Location header is missing".into() })?;
     let effect = header("agentdex-effect").and_then(Effect::from_name);
     let by_status = if response.status() == StatusCode::CREATED { Effect::Created } else { Effect::Updated };
     let effect = effect.unwrap_or(by_status);
     // A registry that knows no effects as bodies answers with nothing.
     let answer = text(response).await?;
     let Warned { warnings } =
-        if answer.is_empty() { Warned::default() } else { read(&answer, "the effect of a write")? };
+        if answer.is_empty() { Warned::default() } else { read(&answer, "the result of a write")? };
     Ok(Written { id, effect, warnings })
 }
 

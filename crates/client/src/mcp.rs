@@ -115,7 +115,7 @@ fn events(url: String, response: Response) -> McpMessages {
 }
 
 fn too_large() -> Error {
-    Error::UnexpectedAnswer { expected: "a message", reason: format!("it has more than {MAX_ANSWER} bytes") }
+    Error::UnexpectedAnswer { expected: "a message", reason: format!("it exceeds the limit of {MAX_ANSWER} bytes") }
 }
 
 #[cfg(test)]
