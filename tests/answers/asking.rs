@@ -57,7 +57,8 @@ fn who_can_not_be_asked_is_said_and_nobody_far_behind_is_asked_instead() {
     let (code, out, err) = ask(&registry, &words);
     assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
     assert!(
-        err.contains("Hotel booking (") && err.contains("it has several actions, but none accepts messages"),
+        err.contains("Hotel booking (")
+            && err.contains("it has several actions, but no action is known to accept messages"),
         "{err}"
     );
     assert!(err.contains("Customer care (") && err.contains("--agent urn:example:phones"), "{err}");

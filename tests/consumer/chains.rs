@@ -215,7 +215,7 @@ fn cancelling_a_run_cancels_the_tasks_of_its_agents() {
                 }
             }
             run.cancel().await;
-            assert_eq!(reason(&run), "it was canceled");
+            assert_eq!(reason(&run), "the run was canceled");
             assert_eq!(events(&mut run).await, ["ended both"]);
             let agent = consumer().agent_of(&thing.to_string()).unwrap();
             let both = async || agent.ask("cancelled").await.unwrap().message().text() == "2";

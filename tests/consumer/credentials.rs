@@ -209,6 +209,9 @@ fn what_is_missing_is_named_when_it_is_needed() {
     let agent = consumer().agent_of(&description.to_string()).unwrap();
     let error = run(agent.call("ask", json!({}))).unwrap_err().to_string();
     assert!(error.contains("AGENTDEX_CREDENTIAL_MY_KEY") && error.contains("user:password"), "{error}");
+    let malformed = Settings::new().credential("my-key", Credential::new("password-alone"));
+    let error = run(agent.update(malformed).call("ask", json!({}))).unwrap_err().to_string();
+    assert!(!error.contains("not set") && error.contains("user:password"), "{error}");
     let moved = agent.update(Settings::new().endpoint("gateway"));
     let error = run(moved.call("ask", json!({}))).unwrap_err().to_string();
     assert!(error.starts_with("endpoint: "), "{error}");

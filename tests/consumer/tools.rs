@@ -367,11 +367,11 @@ fn a_credential_takes_the_place_of_a_header_that_grants_access() {
     assert_eq!(server.only().header("authorization"), "Bearer s3cret");
     let error = run(agent(&thing).call("t", Some(json!({"a": "x"})))).unwrap_err();
     assert!(error.to_string().contains("AGENTDEX_CREDENTIAL_BEARER_SC"), "{error}");
-    assert!(error.to_string().contains("or for the input token"), "{error}");
+    assert!(error.to_string().contains("or a value for the input token"), "{error}");
     let given = Settings::new().variable("token", "t0ken");
     assert_eq!(run(agent(&thing).update(given).explain()).unwrap().credentials, [""; 0]);
     let error = run(agent(&thing).explain()).unwrap_err();
-    assert!(error.to_string().contains("or for the input token"), "{error}");
+    assert!(error.to_string().contains("or a value for the input token"), "{error}");
 }
 
 #[test]

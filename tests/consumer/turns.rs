@@ -197,7 +197,7 @@ fn work_without_an_end_takes_the_time_of_one_call() {
         Said::new("201 Created", &["content-type: application/json"], r#"{"status": "running", "actionID": "9"}"#)
     });
     let error = run(agent(&asking(&server.origin)).process("x")).unwrap_err();
-    assert!(error.to_string().contains("provides no URL for its status"), "{error}");
+    assert!(error.to_string().contains("contains no status URL"), "{error}");
 }
 
 #[test]

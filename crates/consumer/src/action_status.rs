@@ -63,7 +63,7 @@ pub(super) struct Asked<'a> {
 pub(super) fn events(message: &Value, asked: &Asked<'_>, pieces: &mut Pieces) -> Result<Vec<Event>> {
     let status = message.get("status").and_then(Value::as_str).unwrap_or_default();
     let Some(state) = state(status) else {
-        let reason = format!("an action has the status {status:?}");
+        let reason = format!("unknown action status {status:?}");
         return Err(Error::Protocol { url: asked.target.to_owned(), binding: asked.binding, reason });
     };
     let output = message.get("output").cloned().unwrap_or_default();

@@ -474,7 +474,7 @@ impl Agent {
             let (key, Place::Uri(name)) = parts(grant) else { continue };
             if !template::has_variable(&form.href, name) {
                 let reason = format!(
-                    "it belongs in the variable {name:?} of the URL, but the URL of {} has no such variable",
+                    "this credential belongs in the URL variable {name:?}, but the URL of {} has no such variable",
                     form.affordance
                 );
                 return Err(Error::Setting { setting: format!("credentials.{scheme}"), reason });

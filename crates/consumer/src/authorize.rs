@@ -118,7 +118,7 @@ impl Authorizer {
             let definition = description.security_definition(name);
             let definition = definition.ok_or_else(|| Error::InvalidDescription {
                 id: description.id().to_owned(),
-                reason: format!("`securityDefinitions` has no {name:?}"),
+                reason: format!("{name:?} isn't defined in `securityDefinitions`"),
             })?;
             if is_given(definition, caller.given_headers) {
                 continue;
@@ -147,14 +147,14 @@ impl Authorizer {
             (Some(template), Place::Header(header)) => template.inputs_of_header(header),
             _ => Vec::new(),
         };
-        let needed = |what: &str| Error::Setting {
+        let needed = |fault: &str, what: &str| Error::Setting {
             setting: credential_variable(name),
             reason: format!(
-                "it is not set; {} requires {what} (security scheme {name:?}){}",
+                "{fault}; {} requires {what} (security scheme {name:?}){}",
                 origin(&form.href).unwrap_or_default(),
                 match inputs.as_slice() {
                     [] => String::new(),
-                    inputs => format!(", or for the input {}", inputs.join(", ")),
+                    inputs => format!(", or a value for the input {}", inputs.join(", ")),
                 }
             ),
         };
@@ -166,8 +166,8 @@ impl Authorizer {
             return Ok(None);
         }
         if scheme == "agentspec:sensitiveHeaders" {
-            let reason = "the description doesn't name the headers that its `sensitive_headers` refer to; register it \
-                          with their names in `sensitive_headers`, or with --security";
+            let reason = "the description doesn't contain the names of its `sensitive_headers`; register the agent \
+                          again with these names in `sensitive_headers`, or with --security";
             return Err(Error::Setting { setting: format!("credentials.{name}"), reason: reason.to_owned() });
         }
         if !matches!(scheme, "basic" | "bearer" | "apikey" | "oauth2" | "auto" | "a2a:openIdConnect") {
@@ -178,19 +178,20 @@ impl Authorizer {
             return Err(Error::Setting { setting: format!("credentials.{name}"), reason });
         }
         let credential = found.ok_or_else(|| {
-            needed(match scheme {
+            let what = match scheme {
                 "basic" => "user:password",
                 "apikey" => "a key",
                 "oauth2" if text("flow") == Some("client") => "client-id:client-secret, or a token",
                 _ => "a token",
-            })
+            };
+            needed("it is not set", what)
         })?;
         let target = origin(&form.href).unwrap_or_else(|| form.href.clone());
         check_origin(name, &credential, &target, caller.found)?;
         let pair = credential.secret.reveal().split_once(':');
         Ok(Some(match scheme {
             "basic" => {
-                let (user, password) = pair.ok_or_else(|| needed("user:password"))?;
+                let (user, password) = pair.ok_or_else(|| needed("it contains no colon", "user:password"))?;
                 Grant::Basic { user: user.into(), password: Secret::new(password), place }
             }
             "apikey" => {
@@ -340,8 +341,11 @@ fn in_template(
         [] if known.is_empty() => return Ok(key.clone()),
         several => {
             let reason = match several {
-                [] => "its header has no placeholder for a credential (`mcp:value`)".to_owned(),
-                several => format!("its header contains several credentials (`mcp:value`: {})", several.join(", ")),
+                [] => "`mcp:value` of its header contains no placeholder for a credential".to_owned(),
+                several => format!(
+                    "`mcp:value` of its header contains several placeholders; set variables for all but one of {}",
+                    several.join(", ")
+                ),
             };
             return Err(Error::Setting { setting: format!("credentials.{scheme}"), reason });
         }
@@ -396,7 +400,7 @@ fn check_origin(name: &str, credential: &Credential, target: &str, found: Option
     let is_allowed = |allowed: &String| origin(allowed).as_deref() == Some(target);
     match credential.origins.iter().any(is_allowed) {
         true => Ok(()),
-        false => withheld(format!("it is for {}", credential.origins.join(", "))),
+        false => withheld(format!("it is only allowed for {}", credential.origins.join(", "))),
     }
 }
 

@@ -285,7 +285,7 @@ pub trait Control: fmt::Debug + Send + Sync {
     /// [`Error::Unsupported`] if the protocol allows only one request per call.
     fn send(&self, message: Message) -> Pending<'_, ()> {
         drop(message);
-        unsupported("a further message during a call")
+        unsupported("further messages during a call")
     }
 
     /// Returns the id of the agent's task, once the agent has reported it. After a broken connection, the id is used to

@@ -71,9 +71,9 @@ fn no_form(
         .collect();
     let reason = match (description.find(affordance), seen.as_slice()) {
         (_, []) if let Some(instructions) = description.instructions() => instructions,
-        (None, _) => format!("it has no {affordance}, only {}", listed(description.alike(affordance))),
+        (None, _) => format!("it has no {affordance}; available: {}", listed(description.alike(affordance))),
         (Some(_), []) if let Some(variable) = description.base_variable() => format!(
-            "the `base` contains the variable {variable:?}, and the targets of {affordance} are relative to it; \
+            "`base` contains the variable {variable:?}, and the targets of {affordance} are relative to `base`; \
              register the agent with its address as the `base`"
         ),
         (Some(_), []) => format!("{affordance} has no form with a target"),
@@ -82,7 +82,7 @@ fn no_form(
                 format!("there is no binding {name:?}; bindings are {}", listed(known()))
             }
             chosen => format!(
-                "{affordance} has no form for {} that is supported by a binding; forms: {}; bindings: {}",
+                "no binding supports a form of {affordance} for {}; forms: {}; bindings: {}",
                 operation.as_str(),
                 seen.join(", "),
                 chosen.clone().unwrap_or_else(|| listed(known()))
@@ -152,7 +152,7 @@ pub(super) fn message_action(
         true => description.instructions().unwrap_or_else(|| "it has no actions".to_owned()),
         false => {
             let names = listed(description.actions());
-            format!("it has several actions, but none accepts messages, judging by their names; name one of {names}")
+            format!("it has several actions, but no action is known to accept messages; name an action: {names}")
         }
     };
     Err(Error::NoForm { id: description.id().to_owned(), reason })

@@ -80,7 +80,7 @@ impl Description {
         let id = value.get("id").and_then(Value::as_str);
         let id = id.ok_or_else(|| Error::InvalidDescription {
             id: "the agent".into(),
-            reason: "it has no id; it is not a Thing Description of a registry".into(),
+            reason: "it has no `id`, so it is not a Thing Description from a registry".into(),
         })?;
         Ok(Description { id: id.to_owned(), value })
     }

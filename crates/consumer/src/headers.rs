@@ -60,7 +60,7 @@ fn add_secret(headers: &mut HeaderMap, name: HeaderName, mut value: HeaderValue)
 pub(super) fn check_no_body(authorization: &[Authorization], protocol: &str) -> Result<()> {
     let in_body = authorization.iter().find(|one| matches!(parts(&one.grant).1, Place::Body(_)));
     in_body.map_or(Ok(()), |one| {
-        let reason = format!("it has to be sent in the body of the request, which {protocol} does not support");
+        let reason = format!("it belongs in the request body, but {protocol} does not support credentials in the body");
         Err(setting(format!("credentials.{}", one.scheme), reason))
     })
 }
@@ -71,9 +71,8 @@ fn setting(setting: String, reason: String) -> Error {
 
 /// Creates a header. The error describes the problem without showing the value, which may be a secret.
 fn checked(name: &str, value: &str) -> std::result::Result<(HeaderName, HeaderValue), String> {
-    let own = HeaderName::try_from(name).map_err(|_| {
-        format!("{name:?} is not a valid header name, which consists of ASCII letters, digits, and certain symbols")
-    })?;
+    let own = HeaderName::try_from(name)
+        .map_err(|_| format!("{name:?} is not a valid header name; use only ASCII letters, digits, and hyphens"))?;
     let is_forbidden = |character: &char| character.is_ascii_control() && *character != '\t';
     let what = match value.chars().find(is_forbidden) {
         Some('\n' | '\r') if !value.trim_end().contains(['\n', '\r']) => "a line break at its end",

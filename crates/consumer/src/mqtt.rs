@@ -149,7 +149,7 @@ fn topic(call: &Call) -> Result<String> {
     if topic.contains('\0') || (is_sent && topic.contains(['+', '#'])) {
         return Err(Error::NoForm {
             id: call.description.id().to_owned(),
-            reason: format!("{topic:?} is not a topic to which a message can be published"),
+            reason: format!("the topic {topic:?} contains a wildcard (+ or #) or a null character"),
         });
     }
     Ok(topic)

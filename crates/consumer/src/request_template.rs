@@ -122,7 +122,7 @@ impl<'f> RequestTemplate<'f> {
             Ok(url) if entries.any(|entry| is_allowed(&url, &entry)) => Ok(()),
             _ => Err(Error::Refused {
                 url: shown(url),
-                reason: format!("no entry of the `url_allow_list` of {} allows it", self.affordance),
+                reason: format!("it is not allowed by the `url_allow_list` of {}", self.affordance),
             }),
         }
     }
@@ -181,7 +181,7 @@ impl<'f> RequestTemplate<'f> {
         for found in PLACEHOLDER.captures_iter(text) {
             let (Some(whole), name) = (found.get(0), &found[1]) else { continue };
             let Some(value) = inputs.get(name) else {
-                return Err(self.refused(pointer, &format!("it contains the input {name:?}, which is not given")));
+                return Err(self.refused(pointer, &format!("the input {name:?} is missing")));
             };
             filled.push_str(&text[end..whole.start()]);
             filled.push_str(&text_of(value));

@@ -211,7 +211,8 @@ impl Run {
                 Next::Event(event) => return Some(event),
                 Next::Answered(place, answered) => self.take(&place, answered),
                 Next::TimedOut => {
-                    let reason = format!("its calls took longer than {} s in total", self.limits.timeout.as_secs());
+                    let reason =
+                        format!("the calls of the run took longer than {} s in total", self.limits.timeout.as_secs());
                     self.stop(&reason);
                 }
             }
@@ -268,7 +269,7 @@ impl Run {
         let controls = std::mem::take(&mut *self.controls.lock().unwrap_or_else(PoisonError::into_inner));
         let cancel = |control: Arc<dyn Control>| async move { timeout(CANCEL_TIMEOUT, control.cancel()).await };
         futures_util::future::join_all(controls.into_iter().map(|(_, control)| cancel(control))).await;
-        self.stop("it was canceled");
+        self.stop("the run was canceled");
     }
 
     fn stop(&mut self, reason: &str) {

@@ -137,12 +137,12 @@ impl Router {
             let signature = if is_verified {
                 "its card has a valid signature"
             } else {
-                "no agent with a valid signature is a better match"
+                "no agent with a valid signature can be reached"
             };
             let source = if is_current {
                 "its source is current"
             } else {
-                "its source is stale, but no other agent can be reached"
+                "its source is stale, but no better match can be reached"
             };
             let why = [
                 format!("it is the best reachable match of {count}; better matches that can't be reached: {dead}"),

@@ -237,7 +237,10 @@ fn redirect_target(response: &Response, url: &Url) -> Result<Url> {
     let target = location.and_then(|location| url.join(location).ok());
     target.ok_or_else(|| Error::Refused {
         url: shown(url.as_str()),
-        reason: format!("the server responds with status {}, but without a Location", response.status().as_u16()),
+        reason: format!(
+            "the server responds with status {}, but without a Location header",
+            response.status().as_u16()
+        ),
     })
 }
 

@@ -304,7 +304,7 @@ impl Turn {
                 self.query(task)
             }
             None if goes_on => {
-                let what = "waiting for unfinished work, since it provides no URL for its status";
+                let what = "waiting for unfinished work, since its answer contains no status URL";
                 Err(Error::Unsupported { what: what.into() })
             }
             _ => self.finish_with(reply),

@@ -66,7 +66,7 @@ fn described(mut card: Value, id: &str, place: &str) -> Result<Description> {
     let conversion = Card::parse(card.to_string().as_bytes()).and_then(|card| card.to_thing(&options));
     let unreadable = |reason: String| Error::Protocol { url: shown(place), binding: "a2a", reason };
     let conversion = conversion.map_err(|error| unreadable(format!("the card can't be read: {error}")))?;
-    let thing = conversion.things.first().ok_or_else(|| unreadable("the card describes no agent".into()))?;
+    let thing = conversion.things.first().ok_or_else(|| unreadable("the card doesn't describe an agent".into()))?;
     Description::parse(thing.description.text())
 }
 

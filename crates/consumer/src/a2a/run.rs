@@ -38,7 +38,7 @@ struct Session {
 pub(super) async fn run(call: Call) -> Result<Exchange> {
     let transport = Transport::of(&call).with_headers(declared_headers(&call)?);
     check_no_body(&call.authorization, "A2A")?;
-    let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A with this form"))?;
+    let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("the A2A binding of this form"))?;
     let can_stream = streams(&call);
     let session = Session { endpoint, transport, ids: Arc::default() };
     match &call.request {
@@ -70,7 +70,7 @@ pub(super) async fn run(call: Call) -> Result<Exchange> {
         }
         Request::Tasks { context } => session.list(&Rpc::List(context.clone())).await,
         Request::Query { task: None } | Request::Cancel { task: None } => {
-            Err(unsupported("querying an action without the id of its task"))
+            Err(unsupported("querying an action without a task id"))
         }
         Request::Read | Request::Write(_) => Err(unsupported("a property")),
     }
@@ -186,7 +186,7 @@ impl Session {
                 let reply = match read::answer(&result) {
                     Some(Answer::Message(reply)) => *reply,
                     Some(Answer::Task(task)) => task.into_reply(),
-                    _ => return Err(protocol(&url, "neither an event stream nor an answer")),
+                    _ => return Err(protocol(&url, "it is not an event stream, a message, or a task")),
                 };
                 self.note(&reply.continuation);
                 Ok(Exchange::reply(reply).with_control(self.clone()))
@@ -335,10 +335,11 @@ impl Reader {
     fn end(&mut self) -> Result<()> {
         match self.last.take() {
             _ if self.is_over => Ok(()),
-            None if !self.has_content => Err(protocol(&self.url, "the stream contains no event")),
-            _ => {
-                Err(Error::Interrupted { url: self.url.clone(), reason: "the stream ended before the task did".into() })
-            }
+            None if !self.has_content => Err(protocol(&self.url, "the stream contains no events")),
+            _ => Err(Error::Interrupted {
+                url: self.url.clone(),
+                reason: "the stream ended before the task was finished".into(),
+            }),
         }
     }
 }
@@ -357,7 +358,9 @@ impl Control for Session {
 
     fn cancel(&self) -> Pending<'_, ()> {
         Box::pin(async move {
-            let Some(task) = self.known().task else { return Err(unsupported("canceling an action without a task")) };
+            let Some(task) = self.known().task else {
+                return Err(unsupported("canceling an action without a task id"));
+            };
             self.perform_whole(&Rpc::Cancel(task)).await.map(drop)
         })
     }

@@ -140,9 +140,10 @@ pub(super) fn failure(target: &str, error: ServiceError) -> Error {
     match error {
         ServiceError::McpError(error) => refused(error),
         ServiceError::TransportSend(error) => unsent(target, error.error),
-        ServiceError::TransportClosed => {
-            Error::Interrupted { url: fetch::shown(target), reason: "the connection ended before the result".into() }
-        }
+        ServiceError::TransportClosed => Error::Interrupted {
+            url: fetch::shown(target),
+            reason: "the connection was closed before the result".into(),
+        },
         error => protocol(target, error.to_string()),
     }
 }

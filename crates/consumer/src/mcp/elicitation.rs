@@ -49,13 +49,14 @@ impl Question {
         let (message, wanted) = match params {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
                 let schema = serde_json::to_value(requested_schema).map_err(|error| error.to_string())?;
-                DataSchema::compile(&schema).map_err(|reason| format!("its schema is not usable: {reason}"))?;
+                DataSchema::compile(&schema)
+                    .map_err(|reason| format!("the schema of the question can't be used: {reason}"))?;
                 (message, Wanted::RequestedSchema(schema))
             }
             ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
                 let is_web = Url::parse(&url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
                 if !is_web {
-                    return Err("its URL is not an http or https URL".to_owned());
+                    return Err("the URL of the question is not an http or https URL".to_owned());
                 }
                 (message, Wanted::Url(url))
             }

@@ -53,7 +53,7 @@ impl Open {
     /// Cancels the request at the server and closes the connection.
     pub(super) async fn cancel(mut self) {
         // The call is over for its caller, whether the server is notified or not.
-        let cancelled = self.handle.cancel(Some("the caller cancelled it".to_owned()));
+        let cancelled = self.handle.cancel(Some("the caller canceled the request".to_owned()));
         let _ = tokio::time::timeout(CLOSING, cancelled).await;
         let _ = self.service.close_with_timeout(CLOSING).await;
     }

@@ -11,7 +11,7 @@ use super::{
 /// The tool and its arguments, with the answers to its questions.
 pub(super) fn params(call: &Call, asking: &Asking) -> Result<CallToolRequestParams> {
     let Request::Invoke { input, parts, .. } = &call.request else {
-        return Err(Error::Unsupported { what: "anything but calling an MCP tool".into() });
+        return Err(Error::Unsupported { what: "operations other than calling an MCP tool".into() });
     };
     if !parts.is_empty() {
         return Err(Error::Unsupported { what: "binary content as the argument of an MCP tool".into() });
@@ -22,7 +22,7 @@ pub(super) fn params(call: &Call, asking: &Asking) -> Result<CallToolRequestPara
             let name = input.as_ref().and_then(|input| input.get("name")?.as_str());
             let name = name.ok_or_else(|| Error::NoForm {
                 id: call.description.id().to_owned(),
-                reason: "the tool is missing: neither the form (`mcp:tool`) nor the input (`name`) names one".into(),
+                reason: "the tool is missing; name it in the form (`mcp:tool`) or in the input (`name`)".into(),
             })?;
             (name.to_owned(), input.as_ref().and_then(|input| input.get("arguments")).cloned())
         }

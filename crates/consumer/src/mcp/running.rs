@@ -138,7 +138,7 @@ impl Running {
                 let reason = if is_question {
                     elicitation::UNREADABLE
                 } else {
-                    "the response to tools/call is a different kind of result"
+                    "the response to tools/call is not a tool result"
                 };
                 return Err(protocol(&target, reason.to_owned()));
             }
@@ -178,7 +178,7 @@ impl Running {
             }
             _ => Err(protocol(
                 &target,
-                "the server requests a model or folders, which agentdex does not offer".to_owned(),
+                "the server requests sampling or roots, which agentdex does not support".to_owned(),
             )),
         });
         self.asking.ask(questions.collect::<Result<_>>()?, &target)?;

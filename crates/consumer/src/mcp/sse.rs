@@ -71,11 +71,11 @@ impl SseTransport {
         let endpoint = match first {
             Some(block) if block.kind == "endpoint" => resolve(&base, &block.data),
             Some(block) => return Err(protocol(&url, format!("the first event is {:?}, not `endpoint`", block.kind))),
-            None => return Err(Error::Interrupted { url, reason: "the stream ends before its first event".into() }),
+            None => return Err(Error::Interrupted { url, reason: "the stream ended before its first event".into() }),
         };
         let endpoint = endpoint.ok_or_else(|| protocol(&url, "its endpoint is not a URL".into()))?;
         if origin(&endpoint) != origin(target) {
-            let reason = format!("{url} declares it as the endpoint for messages, but it has another origin");
+            let reason = format!("{url} declares it as the message endpoint, but the two origins differ");
             return Err(Error::Refused { url: shown(&endpoint), reason });
         }
         let unanswered = Arc::new(Semaphore::new(MAX_UNANSWERED));
@@ -132,7 +132,7 @@ impl McpTransport<RoleClient> for SseTransport {
                     return Some(message);
                 }
                 Err(error) => {
-                    self.ending.set(protocol(&self.endpoint, format!("an event is not a message: {error}")));
+                    self.ending.set(protocol(&self.endpoint, format!("an event is not a JSON-RPC message: {error}")));
                     return None;
                 }
             }

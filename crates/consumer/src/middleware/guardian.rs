@@ -89,7 +89,7 @@ impl ReportSteps {
         let denied = |reason: String| Error::Denied { by: "the guardian".into(), reason };
         let answer = self.guardian.report_step(&request).await;
         let answer = answer.map_err(|error| denied(format!("it can't be reached: {error}")))?;
-        let result = answer.get("result").ok_or_else(|| denied(format!("it did not decide: {answer}")))?;
+        let result = answer.get("result").ok_or_else(|| denied(format!("it returned no decision: {answer}")))?;
         let said = || result.get("message").and_then(Value::as_str).unwrap_or("no reason given").to_owned();
         match result.get("decision").and_then(Value::as_str) {
             Some("allow") => Ok(None),
@@ -242,7 +242,7 @@ fn given((name, value): (&String, &Value)) -> Value {
 /// Puts text and data as they were modified in the place of those of a message.
 fn replace(message: &mut Message, modified: &Value) -> Result<()> {
     let modified = modified.as_array().filter(|modified| modified.len() == message.parts.len());
-    let modified = modified.ok_or_else(|| not_applicable("its parts differ"))?;
+    let modified = modified.ok_or_else(|| not_applicable("its parts don't match those of the message"))?;
     for (part, modified) in message.parts.iter_mut().zip(modified) {
         let own = content(part);
         if own == *modified {

@@ -47,7 +47,8 @@ pub(super) async fn connect(call: &Call) -> Result<(AsyncClient, EventLoop)> {
             options.set_credentials(scheme, secret.reveal());
         }
         [first, ..] => {
-            let reason = "a broker accepts one user and one password, but the form requires more".to_owned();
+            let reason =
+                "MQTT supports only one user and password, but the form requires several credentials".to_owned();
             return Err(Error::Setting { setting: format!("credentials.{}", first.scheme), reason });
         }
     }

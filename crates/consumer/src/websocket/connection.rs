@@ -68,7 +68,7 @@ pub(super) async fn open(call: &Call) -> Result<(Sender, Receiver)> {
         return Err(Error::Status { url: shown(target), status: status.as_u16(), detail: None, retry_after: None });
     }
     if text(header::SEC_WEBSOCKET_ACCEPT) != Some(accepted(&key).as_str()) {
-        return Err(refused("the response doesn't match the handshake"));
+        return Err(refused("the `Sec-WebSocket-Accept` header doesn't match the request"));
     }
     if text(header::SEC_WEBSOCKET_PROTOCOL) != Some(SUBPROTOCOL) {
         return Err(refused("the server doesn't support the subprotocol lmosprotocol"));

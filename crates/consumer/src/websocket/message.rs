@@ -54,7 +54,7 @@ impl Outgoing {
             (Request::Subscribe { .. }, Affordance::Event(_)) => ("subscribeEvent", json!({"event": name})),
             (Request::Subscribe { .. }, Affordance::Thing) => ("subscribeAllEvents", json!({})),
             (Request::Tasks { .. }, _) => return unsupported("listing tasks"),
-            (Request::Resume { .. }, _) => return unsupported("receiving the events of a task again"),
+            (Request::Resume { .. }, _) => return unsupported("resuming the event stream of a task"),
             _ => return unsupported("this"),
         };
         let task = match &call.request {

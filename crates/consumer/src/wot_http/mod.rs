@@ -67,7 +67,7 @@ async fn run(call: Call) -> Result<Exchange> {
     match &call.request {
         Request::Subscribe { .. } => subscribe::run(&call, transport, outgoing).await,
         Request::Message { .. } | Request::Resume { .. } | Request::Tasks { .. } => {
-            Err(Error::Unsupported { what: "requests of an agent protocol over plain HTTP".into() })
+            Err(Error::Unsupported { what: "messages or task requests over plain HTTP".into() })
         }
         request => {
             let streams = matches!(request, Request::Invoke { stream: true, .. });

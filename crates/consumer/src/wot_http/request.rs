@@ -161,13 +161,13 @@ fn with_body(outgoing: Outgoing, call: &Call, transport: &Transport) -> Result<O
                 Ok(outgoing.body(media_type, bytes.clone()))
             }
             Content::Url(_) => {
-                Err(Error::Unsupported { what: "content referenced by URL, for a form that takes bytes".into() })
+                Err(Error::Unsupported { what: "content referenced by URL in a form that requires bytes".into() })
             }
         },
-        (_, Some(_)) => Err(Error::Unsupported { what: format!("binary content in a form of {content_type}") }),
+        (_, Some(_)) => Err(Error::Unsupported { what: format!("binary content as {content_type}") }),
         // Unusual, so that the description has to say it (RFC 9110, section 9.3.1).
         (Some(_), None) if matches!(outgoing.method, Method::GET | Method::HEAD) && !declares_input(call) => {
-            let what = format!("input outside the URL in a {} of {}", outgoing.method, call.form.affordance);
+            let what = format!("input outside the URL in a {} request for {}", outgoing.method, call.form.affordance);
             Err(Error::Unsupported { what })
         }
         (Some(data), None) => encoded(outgoing, &call.form, data.clone(), transport),
@@ -228,7 +228,7 @@ fn encoded_as(outgoing: Outgoing, content_type: &str, data: Value) -> Result<Out
         {
             outgoing.json(content_type, &data)
         }
-        _ => return Err(Error::Unsupported { what: format!("structured input in a form of {content_type}") }),
+        _ => return Err(Error::Unsupported { what: format!("structured input as {content_type}") }),
     })
 }
 
