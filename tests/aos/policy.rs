@@ -128,7 +128,7 @@ fn faulty() -> Vec<(Rule, Step<'static>, Option<Description>, &'static str)> {
             known(),
             "but version \"1.0.0\" is registered",
         ),
-        (Rule::ToolDeclared, call("refund", json!({})), known(), "declared tools are find_trains, stop"),
+        (Rule::ToolDeclared, call("refund", json!({})), known(), "declared tools: find_trains, stop"),
         (
             Rule::ToolDeclared,
             mcp(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "refund"}})),
@@ -136,12 +136,17 @@ fn faulty() -> Vec<(Rule, Step<'static>, Option<Description>, &'static str)> {
             "\"refund\" is not declared",
         ),
         (Rule::ToolArguments, call("find_trains", json!({})), known(), "`to` is missing"),
-        (Rule::ToolArguments, call("find_trains", json!({"to": 1})), known(), "`to` is a number; it must be string"),
+        (
+            Rule::ToolArguments,
+            call("find_trains", json!({"to": 1})),
+            known(),
+            "`to` is a number; its type must be string",
+        ),
         (
             Rule::ToolArguments,
             call("Find trains", json!({"to": "a", "changes": 1.5})),
             known(),
-            "`changes` is a number; it must be integer",
+            "`changes` is a number; its type must be integer",
         ),
         (
             Rule::ToolArguments,
@@ -157,9 +162,9 @@ fn faulty() -> Vec<(Rule, Step<'static>, Option<Description>, &'static str)> {
                 "params": {"name": "find_trains", "arguments": {"to": null}},
             })),
             known(),
-            "`to` is null; it must be string",
+            "`to` is null; its type must be string",
         ),
-        (Rule::ToolResult, result("y"), known(), "no call of this turn with the executionId \"y\""),
+        (Rule::ToolResult, result("y"), known(), "no pending call with the executionId \"y\""),
         (Rule::ToolResult, mcp(json!({"jsonrpc": "2.0", "id": 9, "result": {}})), known(), "with the id 9"),
         (
             Rule::SourceDeclared,
@@ -195,7 +200,7 @@ fn faulty() -> Vec<(Rule, Step<'static>, Option<Description>, &'static str)> {
             "but with a version other than \"9\"",
         ),
         (Rule::A2aMessage, step("tasks/get", Action::A2a(object(a2a.clone()))), known(), "/params/id"),
-        (Rule::A2aMessage, step("tasks/cancel", Action::A2a(object(a2a))), known(), "in a request of tasks/cancel"),
+        (Rule::A2aMessage, step("tasks/cancel", Action::A2a(object(a2a))), known(), "; expected tasks/cancel"),
         (Rule::McpMessage, mcp(json!({"jsonrpc": "1.0", "method": "ping"})), known(), "/jsonrpc"),
         (Rule::McpMessage, mcp(json!({"jsonrpc": "2.0", "id": 1})), known(), "or /id and either"),
         (Rule::MaskSecrets, message(Vec::new()), known(), "it contains a secret"),
@@ -432,7 +437,7 @@ fn what_takes_too_long_is_not_allowed() {
     assert!(verdict.findings.iter().all(|finding| finding.message.contains("took too long")), "{:?}", verdict.findings);
     let many = call("find_trains", json!({"to": "Bonn", "any": vec![0; agentdex::expression::MAX_VALUES]}));
     let verdict = decide(&many, Some(&description()), None, &policy, &nothing_to_edit);
-    assert!(verdict.findings[0].message.contains("too many for expressions"), "{:?}", verdict.findings);
+    assert!(verdict.findings[0].message.contains("exceeds this limit"), "{:?}", verdict.findings);
 }
 
 #[test]
@@ -445,7 +450,7 @@ fn what_is_wrong_with_a_policy_is_named() {
             json!({"expression": [rule("a", "request.tool == 1")]}),
             "`request` is unknown; expressions can refer to `step`",
         ),
-        (json!({"expression": [rule("a", &deep)]}), "nest deeper"),
+        (json!({"expression": [rule("a", &deep)]}), "levels deep"),
         (json!({"expression": [rule("a", "true"), rule("a", "true")]}), "expression 2 (a): the name is already used"),
         (json!({"expression": [rule("tool-declared", "true")]}), "the name of a built-in rule"),
         (json!({"for": [{"rules": {}}]}), "for 1: it names no agents"),

@@ -47,7 +47,7 @@ fn redirect_to_what_is_not_encrypted_is_refused() {
     // Also where the operator opened the place.
     for opened in [plain.address().to_string(), format!("elsewhere.example:{port}")] {
         let reason = refusal(&fetcher(&secured, &[opened], Some(&ca)), &url);
-        assert!(reason.contains("not encrypted"), "{reason}");
+        assert!(reason.contains("http instead of https"), "{reason}");
     }
     assert!(plain.heads().is_empty());
 }

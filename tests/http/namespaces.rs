@@ -114,7 +114,7 @@ fn domain_names_who_claims_its_namespace() {
         (Reply::json("[]"), "can't be read"),
         (Reply::json(r#"{"owners": [{"owner": "weather-team"}]}"#), "can't be read"),
         (Reply::redirect("https://agents.example:8443/elsewhere"), "redirects to another site"),
-        (Reply::redirect("http://agents.example/.well-known/agentdex.json"), "not encrypted"),
+        (Reply::redirect("http://agents.example/.well-known/agentdex.json"), "http instead of https"),
     ] {
         *domain.reply.lock().unwrap() = reply;
         let refusal = domain.refusal("weather-team");

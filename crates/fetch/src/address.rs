@@ -34,7 +34,7 @@ const REFUSED: [(Network, &str); 35] = [
     (v4([0, 0, 0, 0], 32), "the unspecified address"),
     (v4([0, 0, 0, 0], 8), "an address of the current network"),
     (v4([10, 0, 0, 0], 8), "a private address"),
-    (v4([100, 64, 0, 0], 10), "an address behind a carrier's NAT"),
+    (v4([100, 64, 0, 0], 10), "a carrier-grade NAT address"),
     (v4([127, 0, 0, 0], 8), "a loopback address"),
     (v4([169, 254, 0, 0], 16), "a link-local address"),
     (v4([172, 16, 0, 0], 12), "a private address"),
@@ -115,7 +115,7 @@ pub(super) fn refused_kind(address: IpAddr) -> Option<&'static str> {
     }
     let special = REFUSED.iter().find(|(network, _)| network.covers(bits)).map(|(_, kind)| *kind);
     let is_public = IPV4.covers(bits) || GLOBAL_UNICAST.covers(bits);
-    special.or((!is_public).then_some("not an address on the public internet"))
+    special.or((!is_public).then_some("an address outside the public internet"))
 }
 
 fn bits(address: IpAddr) -> u128 {
@@ -179,7 +179,7 @@ mod tests {
                 ],
             ),
             ("a link-local address", &["169.254.0.0", "169.254.255.255", "fe80::", "febf::ffff"]),
-            ("an address behind a carrier's NAT", &["100.64.0.0", "100.127.255.255"]),
+            ("a carrier-grade NAT address", &["100.64.0.0", "100.127.255.255"]),
             (
                 "a cloud metadata address",
                 &[
@@ -208,7 +208,7 @@ mod tests {
             ("a Teredo address", &["2001:0:4136:e378:8000:63bf:3fff:fdd2"]),
             // Among them the deprecated IPv4-compatible ones, translated ones, local NAT64 and the discard prefix.
             (
-                "not an address on the public internet",
+                "an address outside the public internet",
                 &["::7f00:1", "::ffff:0:7f00:1", "64:ff9b:1::1", "100::1", "5f00::1", "4000::1"],
             ),
         ] {

@@ -42,7 +42,7 @@ impl Target {
         let to = url.to_string();
         let target = Target::from_url(url).map_err(|reason| refused(&to, reason))?;
         if self.is_https() && !target.is_https() {
-            return Err(refused(&to, "the target is not encrypted, unlike this URL".into()));
+            return Err(refused(&to, "the target uses http instead of https".into()));
         }
         Ok(Target { is_redirect: true, ..target })
     }

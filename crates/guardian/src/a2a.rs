@@ -14,12 +14,12 @@ pub(super) fn faults(method: &str, message: &Object) -> Vec<String> {
         faults.push("/jsonrpc: write \"2.0\"".to_owned());
     }
     if !message.get("id").is_some_and(|id| id.is_string() || id.is_number() || id.is_null()) {
-        faults.push("/id: an A2A message needs an id, which is a string or an integer".to_owned());
+        faults.push("/id: an A2A message needs an id: a string or an integer".to_owned());
     }
     if let Some(named) = message.get("method") {
         match named.as_str() {
             Some(named) if named == method => request(method, message.get("params"), &mut faults),
-            Some(named) => faults.push(format!("/method: found {:?} in a request of {method}", shown(named))),
+            Some(named) => faults.push(format!("/method: found {:?}; expected {method}", shown(named))),
             None => faults.push("/method: write the name of a method".to_owned()),
         }
         return faults;
@@ -55,7 +55,7 @@ fn request(method: &str, params: Option<&Value>, faults: &mut Vec<String>) {
             text(params, "taskId", "/params", faults);
             let url = params.get("pushNotificationConfig").and_then(|config| config.get("url"));
             if !url.is_some_and(Value::is_string) {
-                faults.push("/params/pushNotificationConfig/url: it is missing".to_owned());
+                faults.push("/params/pushNotificationConfig/url: missing, or not a string".to_owned());
             }
         }
         _ => text(params, "id", "/params", faults),

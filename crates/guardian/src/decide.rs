@@ -131,10 +131,7 @@ impl Judge {
             Action::ToolResult { execution, .. } => {
                 let is_known = session.zip(turn).is_some_and(|(session, turn)| session.has_called(turn, execution));
                 if !is_known {
-                    let message = format!(
-                        "no call of this turn with the executionId {:?} is waiting for a result",
-                        shown(execution)
-                    );
+                    let message = format!("this turn has no pending call with the executionId {:?}", shown(execution));
                     self.find(Rule::ToolResult, [message]);
                 }
             }
@@ -157,7 +154,7 @@ impl Judge {
         let Some(tool) = known.tools.find(key) else {
             let names: Vec<&str> = known.tools.iter().take(10).map(|tool| shown(&tool.id)).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let message = format!("the tool {:?} is not declared; declared tools are {names}", shown(key));
+            let message = format!("the tool {:?} is not declared; declared tools: {names}", shown(key));
             return self.find(Rule::ToolDeclared, [message]);
         };
         if self.modes.of(Rule::ToolArguments) != Mode::Off {

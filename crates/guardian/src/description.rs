@@ -242,7 +242,7 @@ impl Arguments {
             if !types.is_empty() && !types.iter().any(|kind| kind.is_that_of(given.value)) {
                 let types: Vec<&str> = types.iter().map(|kind| kind.name()).collect();
                 wrong.push(format!(
-                    "`{}` is {}; it must be {}",
+                    "`{}` is {}; its type must be {}",
                     shown(given.name),
                     noun(given.value),
                     types.join(" or ")

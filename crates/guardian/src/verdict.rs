@@ -32,8 +32,8 @@ impl Verdict {
         let first = enforced().next().map_or("", |finding| finding.message.as_str());
         match self.decision {
             Decision::Allow if self.findings.is_empty() => "nothing is wrong with the step".to_owned(),
-            Decision::Allow if self.findings.len() == 1 => "allowed, with a remark".to_owned(),
-            Decision::Allow => format!("allowed, with {} remarks", self.findings.len()),
+            Decision::Allow if self.findings.len() == 1 => "allowed, with a warning".to_owned(),
+            Decision::Allow => format!("allowed, with {} warnings", self.findings.len()),
             Decision::Deny => first.to_owned(),
             Decision::Modify => format!("use the modified step: {first}"),
         }

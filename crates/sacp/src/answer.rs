@@ -171,7 +171,8 @@ fn find_response(given: &Given<'_>, text: &str, latitude: Latitude) -> Result<Re
     }
     if given.texts.is_empty() && !given.data.is_empty() {
         if nearest.is_empty() {
-            let message = "the data is not a response; respond with an object that has the members of a response";
+            let message = "the data is not an SACP response; respond with an object with `thought`, `status`, `data`, \
+                           and `message`";
             nearest.push(Violation::new("", "sacp/no-object", message));
         }
         return Err(nearest);

@@ -106,7 +106,7 @@ impl<'s> Coercion<'s> {
             let mut place = pointer.to_owned();
             push_token(&mut place, &name);
             if member.is_null() && !required.contains(&name.as_str()) && !allows_null(self.resolved(schema)) {
-                self.repairs.push(Repair::new(place, "sacp/coerced", "null was read as a missing member"));
+                self.repairs.push(Repair::new(place, "sacp/coerced", "null was treated as a missing member"));
                 continue;
             }
             let value = self.value(&member, schema, &place);

@@ -114,7 +114,7 @@ impl Facts {
     pub fn with(mut self, name: &str, fact: &Value) -> Result<Facts, String> {
         self.values += values_of(fact, MAX_VALUES - self.values.min(MAX_VALUES));
         if self.values > MAX_VALUES {
-            return Err(format!("there are more than {MAX_VALUES} values in `{name}`, too many for expressions"));
+            return Err(format!("expressions can read at most {MAX_VALUES} values, but `{name}` exceeds this limit"));
         }
         self.context.add_variable(name, fact).map_err(|error| format!("`{name}` can't be read: {error}"))?;
         Ok(self)
@@ -150,15 +150,15 @@ impl Expression {
         }
         let translation = Translation::of(text);
         if translation.nesting > MAX_NESTING {
-            return Err(format!("its brackets nest deeper than {MAX_NESTING}"));
+            return Err(format!("its brackets are nested more than {MAX_NESTING} levels deep"));
         }
         let program = compile(&translation.text)?;
         let shape = Shape::of(program.expression());
         if shape.depth > MAX_DEPTH {
-            return Err(format!("its operators and members nest deeper than {MAX_DEPTH}"));
+            return Err(format!("its operators and members are nested more than {MAX_DEPTH} levels deep"));
         }
         if shape.comprehensions > 1 {
-            return Err("only one of all, exists, exists_one, map, and filter can be used".to_owned());
+            return Err("all, exists, exists_one, map, and filter can be used only once in total".to_owned());
         }
         check_patterns(program.expression())?;
         // The variable of a comprehension is not a reference to the outside.
@@ -192,7 +192,7 @@ impl Expression {
     pub fn holds(&self, facts: &Facts) -> Result<bool, String> {
         match CelValue::resolve(&self.meaning, &facts.context) {
             Ok(CelValue::Bool(holds)) => Ok(holds),
-            Ok(other) => Err(format!("its value is {:?}, not true or false", other.type_of())),
+            Ok(other) => Err(format!("its result is of type {:?}, not true or false", other.type_of())),
             Err(ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_)) => Ok(false),
             Err(error) => Err(error.to_string()),
         }

@@ -232,7 +232,7 @@ impl Part {
                 match edges.clone().find(|(edge, _)| is_of_branch(edge)) {
                     Some((edge, _)) => Next::Enter(edge.to.clone()),
                     None if edges.any(|(edge, _)| edge.branch.is_some()) => {
-                        Next::Failed(format!("no edge belongs to the branch {branch:?}"))
+                        Next::Failed(format!("no edge of this node has the branch {branch:?}"))
                     }
                     None => Next::Stop(Step::End(Outcome::Done(response))),
                 }

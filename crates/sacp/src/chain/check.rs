@@ -28,21 +28,29 @@ pub(super) fn violations(chain: &Description) -> Vec<Violation> {
     let parts = || [chain].into_iter().chain(chain.chains.values());
     let most = parts().map(|part| part.nodes.len().max(part.edges.len()).max(part.links.len())).sum::<usize>();
     if most > MAX_PARTS {
-        check.report("", "chain/limit", format!("a chain can have at most {MAX_PARTS} nodes, edges, and links"));
+        check.report(
+            "",
+            "chain/limit",
+            format!("a chain, including its inner chains, can have at most {MAX_PARTS} nodes, edges, or links"),
+        );
         return check.violations;
     }
     check.part(chain);
     for (name, part) in &chain.chains {
         check.place = format!("/chains/{}", escaped(name));
         if !part.chains.is_empty() {
-            check.report("/chains", "chain/shape", "define all chains in the outermost `chains`".into());
+            check.report(
+                "/chains",
+                "chain/shape",
+                "inner chains can't define `chains`; define all chains in the outermost chain".into(),
+            );
         }
         check.part(part);
     }
     check.place = String::new();
     let depths: &mut BTreeMap<&str, Option<usize>> = &mut BTreeMap::new();
     if depth(chain, &chain.chains, depths).is_none_or(|depth| depth > MAX_DEPTH) {
-        let message = format!("chains contain themselves, or are nested more than {MAX_DEPTH} levels deep");
+        let message = format!("a chain contains itself, or chains are nested more than {MAX_DEPTH} levels deep");
         check.report("/chains", "chain/depth", message);
     }
     check.violations
@@ -108,7 +116,7 @@ impl Check<'_> {
         let pointer = format!("/nodes/{}", escaped(name));
         if RESERVED.contains(&name) || name.contains(['.', '[', '{', '}']) {
             let message =
-                format!("{name:?} can't be referenced; choose a name without . [ {{ }} other than `input` or `given`");
+                format!("{name:?} can't be referenced; choose a name other than `input` or `given`, without . [ {{ }}");
             self.report(&pointer, "chain/node-name", message);
         }
         let kinds = [
@@ -170,7 +178,7 @@ impl Check<'_> {
                              {name:?}"
                         )
                     }
-                    source => format!("the reference to {source:?} names no node"),
+                    source => format!("the referenced node {source:?} doesn't exist"),
                 };
                 self.report(format!("{pointer}/{member}"), "chain/unknown-node", message);
             }

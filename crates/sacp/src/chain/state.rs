@@ -242,7 +242,10 @@ impl Chain {
 
     fn check_state(&self, state: &State) -> Result<(), String> {
         let part = self.part(state.chain.as_deref());
-        let part = part.ok_or_else(|| format!("the chain contains no chain {:?}", state.chain))?;
+        let part = part.ok_or_else(|| {
+            let name = state.chain.as_deref().unwrap_or_default();
+            format!("the stored run belongs to another chain: this chain has no inner chain {name:?}")
+        })?;
         let called = state.calls.iter().map(|(node, _)| node.as_str());
         for name in called.chain(state.node()).chain(state.outputs.keys().map(String::as_str)) {
             if !part.nodes.contains_key(name) {
