@@ -47,7 +47,7 @@ impl Calls {
     pub fn new(options: Options) -> Result<Calls> {
         options.check()?;
         if Handle::try_current().is_err() {
-            let message = "a client needs a Tokio runtime".into();
+            let message = "not inside a Tokio runtime; connect from async code".into();
             return Err(Error::InvalidOption { option: "runtime", message });
         }
         let endpoints = options.endpoints.iter().enumerate().map(|(index, url)| Endpoint::new(index, url));
@@ -226,7 +226,7 @@ impl Calls {
             },
             done = timeout(deadline, work) => done.unwrap_or_else(|_| {
                 connection.renew(generation);
-                Err(ended(format!("no answer within {} ms", deadline.as_millis())))
+                Err(ended(format!("timed out after {} ms", deadline.as_millis())))
             }),
         }
     }

@@ -157,13 +157,13 @@ fn transport_of(endpoint: &Endpoint, options: &Options) -> Result<transport::End
     let uri: Uri = endpoint.url().parse().map_err(|_| invalid("not a URL"))?;
     let is_https = uri.scheme() == Some(&Scheme::HTTPS);
     if !is_https && uri.scheme() != Some(&Scheme::HTTP) {
-        return Err(invalid("neither http nor https"));
+        return Err(invalid("the scheme must be http or https"));
     }
     if uri.authority().is_none_or(|authority| authority.as_str().contains('@')) || !matches!(uri.path(), "" | "/") {
-        return Err(invalid("not a scheme with a host and a port"));
+        return Err(invalid("only a scheme, a host, and a port are allowed"));
     }
     if !is_https && options.tls.is_some() {
-        return Err(invalid("not https, although there are settings of TLS"));
+        return Err(invalid("TLS settings require https"));
     }
     let transport = transport::Endpoint::from(uri)
         .connect_timeout(options.connect_deadline)
@@ -185,7 +185,7 @@ fn with_tls(transport: transport::Endpoint, tls: &Tls, options: &Options) -> Res
     let invalid = |message: String| Error::InvalidOption { option: "tls", message };
     let mut config = ClientTlsConfig::new().timeout(options.connect_deadline);
     config = match &tls.ca {
-        Some(pem) if !has_certificate(pem) => return Err(invalid("`ca` has no certificate in PEM".into())),
+        Some(pem) if !has_certificate(pem) => return Err(invalid("`ca` contains no certificate in PEM format".into())),
         Some(pem) => config.ca_certificate(Certificate::from_pem(pem)),
         None => config.with_native_roots(),
     };

@@ -39,7 +39,7 @@ pub enum Error {
     /// The request was sent, and there was no usable answer: the deadline passed, the connection was lost, or the
     /// server returned a code that doesn't tell the outcome (2, 4, 14, and others). etcd may have applied the request, or may
     /// still do so.
-    #[error("etcd at {endpoint} did not answer: {reason}")]
+    #[error("no usable answer from etcd at {endpoint}: {reason}")]
     NoAnswer {
         /// Endpoint that was tried.
         endpoint: Endpoint,
@@ -89,7 +89,7 @@ pub enum Error {
         revision: i64,
     },
     /// The client was closed before the request was sent.
-    #[error("the client of etcd is closed")]
+    #[error("the etcd client is closed")]
     Closed,
 }
 

@@ -181,7 +181,7 @@ impl Keeper {
                     exchange.send(request).await?;
                     exchange.receive().await
                 });
-                answered.await.unwrap_or_else(|_| Err(exchange.no_answer("no answer to a keepalive")))
+                answered.await.unwrap_or_else(|_| Err(exchange.no_answer("the keepalive timed out")))
             }
             None => {
                 let (exchange, response) = self.calls.open(&self.endpoint, request, patience, |_| false).await?;

@@ -52,7 +52,7 @@ impl Login {
                     token.set_sensitive(true);
                     Ok(Some(token))
                 }
-                Err(_) => Err(connection.no_answer("the token can't be sent as metadata")),
+                Err(_) => Err(connection.no_answer("the login token is not valid gRPC metadata")),
             },
             Err(Error::Refused { message, .. }) if message == NOT_ENABLED => Ok(None),
             Err(Error::Refused { endpoint, refusal: Refusal::InvalidArgument | Refusal::Other, message }) => {

@@ -51,7 +51,7 @@ impl Watch {
             return Err(error);
         }
         if !response.created {
-            let reason = "the first message doesn't create the watch".into();
+            let reason = "the first response doesn't confirm the watch".into();
             return Err(Error::NoAnswer { endpoint: exchange.endpoint, reason });
         }
         let header = response.header.unwrap_or_default();

@@ -44,7 +44,7 @@ impl RoleMapping {
             // A URI may have a `=` in it, a role doesn't.
             match entry.as_ref().rsplit_once('=') {
                 None => mapping.everybody = mapping.everybody.max(Some(Role::from_str(entry.as_ref())?)),
-                Some(("", _)) => return Err(format!("{:?} has no name before the `=`", entry.as_ref())),
+                Some(("", _)) => return Err(format!("{:?} has no name before the `=`; use NAME=ROLE", entry.as_ref())),
                 Some((name, role)) => mapping.named.push((name.to_owned(), Role::from_str(role)?)),
             }
         }
