@@ -33,22 +33,22 @@ impl Agent<'_> {
             "GetTask" => self.task(params).await,
             "ListTasks" => self.list_tasks(params).await,
             "CancelTask" => Err(match self.find(params) {
-                Ok(_) => Failure::new(Kind::TaskNotCancelable, "the task is over"),
+                Ok(_) => Failure::new(Kind::TaskNotCancelable, "the task has already ended"),
                 Err(failure) => failure,
             }),
             "SendStreamingMessage" | "SubscribeToTask" => {
-                Err(Failure::new(Kind::UnsupportedOperation, "this agent does not stream; use SendMessage and GetTask"))
+                Err(Failure::new(Kind::UnsupportedOperation, "streaming is not supported; use SendMessage and GetTask"))
             }
             "GetExtendedAgentCard" => {
-                Err(Failure::new(Kind::UnsupportedOperation, "this agent has the same card for every caller"))
+                Err(Failure::new(Kind::UnsupportedOperation, "this agent has no extended card; use its public card"))
             }
             "CreateTaskPushNotificationConfig"
             | "GetTaskPushNotificationConfig"
             | "ListTaskPushNotificationConfigs"
             | "DeleteTaskPushNotificationConfig" => {
-                Err(Failure::new(Kind::PushNotificationNotSupported, "this agent sends no push notifications"))
+                Err(Failure::new(Kind::PushNotificationNotSupported, "this agent doesn't support push notifications"))
             }
-            _ => Err(Failure::new(Kind::MethodNotFound, "A2A 1.0 has no such method; send SendMessage to search")),
+            _ => Err(Failure::new(Kind::MethodNotFound, "A2A 1.0 has no such method; use SendMessage to search")),
         }
     }
 
@@ -57,7 +57,9 @@ impl Agent<'_> {
         check_history(&params["configuration"])?;
         if let Some(task) = &question.task {
             return Err(match self.tasks.find(&self.caller, task) {
-                Some(_) => Failure::new(Kind::UnsupportedOperation, "the task is over; leave taskId out"),
+                Some(_) => {
+                    Failure::new(Kind::UnsupportedOperation, "the task has ended; omit taskId to start a new task")
+                }
                 None => not_found(),
             });
         }
@@ -87,7 +89,7 @@ impl Agent<'_> {
 
     /// Returns the task that params name.
     fn find(&self, params: &Value) -> Result<Arc<Task>, Failure> {
-        let id = id(params, "id", "id")?.ok_or_else(|| Failure::invalid("id", "it is not the id of a task"))?;
+        let id = id(params, "id", "id")?.ok_or_else(|| Failure::invalid("id", "the task id is missing"))?;
         self.tasks.find(&self.caller, &id).ok_or_else(not_found)
     }
 
@@ -107,7 +109,7 @@ impl Agent<'_> {
 }
 
 fn not_found() -> Failure {
-    Failure::new(Kind::TaskNotFound, "there is no such task, or it is no longer stored")
+    Failure::new(Kind::TaskNotFound, "the task is unknown, or no longer stored")
 }
 
 /// Checks the version that a client speaks. One that names none speaks 0.3 (A2A 1.0, section 3.6.2).

@@ -17,7 +17,7 @@ pub(crate) fn card(base: &str, security: Option<Security>) -> Value {
     let modes = ["text/plain", "application/json"];
     let mut card = json!({
         "name": "agentdex",
-        "description": "A registry of software agents. Describe a task in plain words, and it finds the agents that can do it.",
+        "description": "A registry of software agents. Describe a task in plain words to find agents that can do it.",
         "version": env!("CARGO_PKG_VERSION"),
         "documentationUrl": format!("{base}/docs/guide/"),
         "supportedInterfaces": [interface("JSONRPC"), interface("HTTP+JSON")],
@@ -28,7 +28,7 @@ pub(crate) fn card(base: &str, security: Option<Security>) -> Value {
             "id": "search-agents",
             "name": "Search agents",
             "description": "Finds agents by what they can do, best match first. Send the task in plain words. A data part may add \
-                `filters`, `limit`, and `page_token`. The answer has the matching agents as data.",
+                `filters`, `limit`, and `page_token`. The answer contains the matching agents as data.",
             "tags": ["agents", "discovery", "registry", "search"],
             "examples": ["Which agent translates contracts?", "turn down the heat", "agents that speak MCP and know the weather"],
         }],
@@ -37,7 +37,9 @@ pub(crate) fn card(base: &str, security: Option<Security>) -> Value {
         let bearer =
             json!({"httpAuthSecurityScheme": {"scheme": "Bearer", "description": "An API key of the registry"}});
         let openid = openid.map(|url| {
-            json!({"openIdConnectSecurityScheme": {"openIdConnectUrl": url, "description": "An access token of the issuer"}})
+            json!({"openIdConnectSecurityScheme": {
+                "openIdConnectUrl": url, "description": "An access token from the issuer",
+            }})
         });
         let schemes = [("apiKey", Some(bearer)), ("oidc", openid)];
         let schemes: Vec<(&str, Value)> = schemes.into_iter().filter_map(|(name, one)| Some((name, one?))).collect();

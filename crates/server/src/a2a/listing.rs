@@ -51,7 +51,9 @@ impl Listing {
             Value::Null => None,
             status => {
                 let known = STATES.iter().find(|known| status == **known);
-                let known = known.ok_or_else(|| Failure::invalid("status", "it is not a task state"))?;
+                let known = known.ok_or_else(|| {
+                    Failure::invalid("status", "`status` is not a task state, such as TASK_STATE_COMPLETED")
+                })?;
                 Some(*known).filter(|known| *known != STATES[0])
             }
         };
@@ -59,20 +61,26 @@ impl Listing {
             Value::Null => None,
             after => {
                 let moment = after.as_str().and_then(Timestamp::parse_rfc3339);
-                let invalid =
-                    || Failure::invalid("statusTimestampAfter", "it is not a date-time, such as 2026-11-27T12:00:00Z");
+                let invalid = || {
+                    Failure::invalid(
+                        "statusTimestampAfter",
+                        "`statusTimestampAfter` must be a date-time, such as 2026-11-27T12:00:00Z",
+                    )
+                };
                 Some(moment.ok_or_else(invalid)?)
             }
         };
         let size = match &params["pageSize"] {
             Value::Null => DEFAULT_SIZE,
             size => size.as_i64().filter(|size| (1..=MAX_SIZE).contains(size)).ok_or_else(|| {
-                Failure::invalid("pageSize", format!("it is not a whole number from 1 to {MAX_SIZE}"))
+                Failure::invalid("pageSize", format!("`pageSize` must be a whole number from 1 to {MAX_SIZE}"))
             })?,
         };
         let has_artifacts = match &params["includeArtifacts"] {
             Value::Null => false,
-            flag => flag.as_bool().ok_or_else(|| Failure::invalid("includeArtifacts", "it is not true or false"))?,
+            flag => flag
+                .as_bool()
+                .ok_or_else(|| Failure::invalid("includeArtifacts", "`includeArtifacts` must be true or false"))?,
         };
         check_history(params)?;
         Ok(Listing {
@@ -96,7 +104,7 @@ impl Listing {
         if let Some(token) = &self.token {
             let last = tasks.iter().position(|task| task.id == *token);
             let unknown =
-                || Failure::invalid("pageToken", "it is not the token of the previous page; start again without it");
+                || Failure::invalid("pageToken", "`pageToken` is invalid or outdated; start again without it");
             tasks.drain(..=last.ok_or_else(unknown)?);
         }
         let next = tasks.get(self.size).and_then(|_| tasks.get(self.size - 1)).map(|last| last.id.clone());
@@ -118,7 +126,7 @@ pub(super) fn check_history(params: &Value) -> Result<(), Failure> {
     let length = &params["historyLength"];
     match length.is_null() || length.as_u64().is_some_and(|length| i32::try_from(length).is_ok()) {
         true => Ok(()),
-        false => Err(Failure::invalid("historyLength", "it is not a whole number of at least 0")),
+        false => Err(Failure::invalid("historyLength", "`historyLength` must be a whole number from 0 to 2147483647")),
     }
 }
 

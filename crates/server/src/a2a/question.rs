@@ -33,7 +33,7 @@ impl Question {
     /// Reads the params of `SendMessage` (A2A 1.0, section 3.2.1).
     pub(super) fn parse(params: &Value) -> Result<Question, Failure> {
         let Some(message) = params.get("message").filter(|message| message.is_object()) else {
-            return Err(Failure::invalid("message", "there is no message"));
+            return Err(Failure::invalid("message", "`message` is missing, or not an object"));
         };
         if id(message, "messageId", "message.messageId")?.is_none() {
             return Err(Failure::invalid("message.messageId", "the message has no messageId; give it a new UUID"));
@@ -45,7 +45,10 @@ impl Question {
         let task = id(message, "taskId", "message.taskId")?;
         let configuration = &params["configuration"];
         if !configuration["taskPushNotificationConfig"].is_null() {
-            return Err(Failure::new(Kind::PushNotificationNotSupported, "this agent sends no push notifications"));
+            return Err(Failure::new(
+                Kind::PushNotificationNotSupported,
+                "this agent doesn't support push notifications",
+            ));
         }
         let modes = modes(&configuration["acceptedOutputModes"])?;
         Ok(Question { arguments: arguments(&message["parts"])?, context, task, modes })
@@ -57,10 +60,10 @@ pub(super) fn id(object: &Value, member: &str, field: &'static str) -> Result<Op
     match &object[member] {
         Value::Null => Ok(None),
         Value::String(id) if id.len() > MAX_ID => {
-            Err(Failure::invalid(field, format!("the id has more than {MAX_ID} bytes")))
+            Err(Failure::invalid(field, format!("`{field}` has more than {MAX_ID} bytes")))
         }
         Value::String(id) => Ok(Some(id.clone()).filter(|id| !id.is_empty())),
-        _ => Err(Failure::invalid(field, "the id is not a string")),
+        _ => Err(Failure::invalid(field, format!("`{field}` is not a string"))),
     }
 }
 
@@ -72,7 +75,7 @@ fn arguments(parts: &Value) -> Result<Map<String, Value>, Failure> {
     let (mut texts, mut arguments) = (Vec::new(), Map::new());
     for part in parts {
         if CONTENTS.iter().filter(|member| part.get(**member).is_some_and(|content| !content.is_null())).count() > 1 {
-            let message = format!("a part has only one of the members {}", CONTENTS.join(", "));
+            let message = format!("a part can have only one of the members {}", CONTENTS.join(", "));
             return Err(Failure::invalid("message.parts", message));
         }
         match (&part["text"], &part["data"]) {
@@ -80,7 +83,7 @@ fn arguments(parts: &Value) -> Result<Map<String, Value>, Failure> {
             (_, Value::String(text)) => texts.push(text),
             (_, Value::Object(members)) => arguments.extend(members.clone()),
             _ if part.get("url").is_some() || part.get("raw").is_some() => {
-                let message = format!("this agent reads no files; send {TEXT}, or filters as {JSON}");
+                let message = format!("this agent doesn't accept files; send {TEXT}, or filters as {JSON}");
                 return Err(Failure::new(Kind::ContentTypeNotSupported, message));
             }
             _ => {
@@ -109,7 +112,7 @@ fn modes(accepted: &Value) -> Result<Modes, Failure> {
         Value::Array(modes) => modes.iter().map(|mode| mode.as_str().unwrap_or_default()),
         _ => {
             let field = "configuration.acceptedOutputModes";
-            return Err(Failure::invalid(field, "it is not a list of media types"));
+            return Err(Failure::invalid(field, "`acceptedOutputModes` must be a list of media types"));
         }
     };
     let accepted: Vec<&str> = accepted.map(|mode| mode.split(';').next().unwrap_or_default().trim()).collect();
@@ -122,7 +125,10 @@ fn modes(accepted: &Value) -> Result<Modes, Failure> {
     let modes = Modes { text: accepts(TEXT), json: accepts(JSON) };
     match modes.text || modes.json {
         true => Ok(modes),
-        false => Err(Failure::new(Kind::ContentTypeNotSupported, format!("this agent answers in {TEXT} and {JSON}"))),
+        false => Err(Failure::new(
+            Kind::ContentTypeNotSupported,
+            format!("this agent answers only in {TEXT} and {JSON}; accept at least one of them"),
+        )),
     }
 }
 

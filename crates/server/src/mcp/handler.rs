@@ -154,7 +154,7 @@ impl<T: Tools> ServerHandler for Handler<T> {
         // A mistake of the model's is an error of the tool, which the model reads, not one of the protocol.
         let call = self.0.call(&request.name, request.arguments.unwrap_or_default());
         let Either::Right((outcome, _)) = select(pin!(context.ct.cancelled()), call).await else {
-            return Err(ErrorData::internal_error("the call was cancelled", None));
+            return Err(ErrorData::internal_error("the call was canceled", None));
         };
         let result = match outcome {
             Ok(value) => CallToolResult::structured(value),
@@ -186,7 +186,9 @@ impl<T: Tools> Handler<T> {
 /// Fails for a cursor: every list has a single page, so there are no cursors.
 fn check_first_page(page: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match page.and_then(|page| page.cursor) {
-        Some(_) => Err(ErrorData::invalid_params("unknown cursor; the list has a single page, so leave it out", None)),
+        Some(_) => {
+            Err(ErrorData::invalid_params("unknown cursor; the list has a single page, so omit the cursor", None))
+        }
         None => Ok(()),
     }
 }

@@ -51,19 +51,19 @@ impl Message {
         }
         let is_id = |id: &Value| id.is_string() || id.is_i64();
         if !message.get("id").is_none_or(is_id) {
-            let reason = "the `id` of a request is a string or an integer of 64 bits";
+            let reason = "the `id` of a request must be a string or a 64-bit integer";
             return Err(Refusal::new(400, &Value::Null, INVALID_REQUEST, reason));
         }
         let message = Message(message);
         let refusal = |status, code, reason: &str| Err(Refusal::new(status, message.id(), code, reason));
         let is_modern = message.version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str());
         if message.method() == "initialize" && is_modern {
-            let reason = "revisions from 2026-07-28 on have no method initialize; server/discover replaces it";
+            let reason = "since revision 2026-07-28, server/discover replaces the method initialize";
             return refusal(404, METHOD_NOT_FOUND, reason);
         }
         let uris = message.0["params"]["notifications"]["resourceSubscriptions"].as_array();
         if uris.is_some_and(|uris| uris.len() > MAX_SUBSCRIBED) {
-            let reason = format!("a subscription has at most {MAX_SUBSCRIBED} resources");
+            let reason = format!("a subscription can have at most {MAX_SUBSCRIBED} resources");
             return refusal(200, INVALID_PARAMS, &reason);
         }
         Ok(message)
@@ -80,7 +80,8 @@ impl Message {
             return Ok(());
         }
         let version = excerpt(&String::from_utf8_lossy(version), EXCERPT);
-        let reason = format!("MCP-Protocol-Version: {version:?} is not supported; supported are {}", known.join(", "));
+        let reason =
+            format!("MCP-Protocol-Version: {version:?} is not supported; supported versions are {}", known.join(", "));
         let mut refusal = Refusal::new(400, self.id(), UNSUPPORTED_VERSION, &reason);
         refusal.body["error"]["data"] = json!({"supported": known, "requested": version});
         Err(refusal)

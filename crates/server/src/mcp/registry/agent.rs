@@ -102,7 +102,7 @@ impl RegistryTools {
                 found["document"] = json!({});
             }
             found["left_out"] =
-                "the document is shortened; call again with page_token to read all of it as text, page by page".into();
+                "the document was shortened; to read the full text page by page, call again with page_token".into();
             found["next_page_token"] = token(0).into();
             return Ok(found);
         }
@@ -132,7 +132,7 @@ impl RegistryTools {
         });
         let mut report = escape_all(report.await?);
         let left_out = fit(&mut report, "violations", max_bytes.unwrap_or(DEFAULT_BYTES) - ROOM);
-        note(&mut report, left_out, "correct the others first, and validate again");
+        note(&mut report, left_out, "correct the listed violations, then validate again");
         Ok(report)
     }
 
@@ -197,6 +197,6 @@ fn listed(violations: &[Violation]) -> String {
         excerpt(&format!("{place}: {message}"), LONGEST_VIOLATION)
     });
     let rest = violations.len().saturating_sub(MOST_VIOLATIONS);
-    let rest = (rest > 0).then(|| format!("and {rest} more, which validate_agent lists"));
+    let rest = (rest > 0).then(|| format!("and {rest} more; validate_agent lists them"));
     shown.chain(rest).collect::<Vec<_>>().join("; ")
 }

@@ -76,7 +76,7 @@ fn failed(error: consumer::Error) -> String {
         // It names a variable, which only the operator of this server could set.
         consumer::Error::Setting { setting, .. } if setting.starts_with(CREDENTIAL_VARIABLE) => failure(
             ERROR,
-            "the agent requires credentials, and ask_agent sends none; ask another agent, or call this one directly",
+            "the agent requires credentials, but ask_agent sends none; ask another agent, or call this agent directly",
         ),
         error => failure(ERROR, &error.to_string()),
     }

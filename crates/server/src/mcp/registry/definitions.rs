@@ -55,7 +55,7 @@ pub(super) static DEFINITIONS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
     ]
 });
 
-const SEARCH_AGENTS: &str = "Finds agents by what they can do, best match first. Describe the task in plain words. get_agent has the details of a hit.";
+const SEARCH_AGENTS: &str = "Finds agents by what they can do, best match first. Describe the task in plain words. Use get_agent for details of a hit.";
 const GET_AGENT: &str = "Reads an agent's description: capabilities, inputs, outputs, addresses, security.";
 const EXPLORE: &str = "Counts the values of fields, such as capabilities or protocols, to choose filters from.";
 const FIND_COMPATIBLE: &str = "Finds capabilities that work with the data you have, and return the data you want. \
@@ -116,7 +116,7 @@ impl Definition {
         let schema = self.tool.input.get("properties")?.get(places.next()?)?;
         let schema = if places.next().is_some() { schema.get("items")? } else { schema };
         if schema.get("anyOf").is_some() {
-            return Some("must be a JSON object, or its text".to_owned());
+            return Some("must be a JSON object, either directly or as a string".to_owned());
         }
         let values: Vec<&str> = schema.get("enum")?.as_array()?.iter().filter_map(Value::as_str).collect();
         Some(format!("must be one of {}", values.join(", ")))
@@ -164,7 +164,7 @@ fn filters() -> Value {
     json!({"type": "object", "description": FILTERS})
 }
 
-const FILTERS: &str = "Values by field, any of a list: {\"protocol\": [\"a2a\", \"mcp\"]}. Fields: capability, type, tag, vendor, \
+const FILTERS: &str = "Values by field, any may match: {\"protocol\": [\"a2a\", \"mcp\"]}. Fields: capability, type, tag, vendor, \
     protocol, security, format, tenant, channel, speaks, status, signature, version. all_FIELD: all must match; not_FIELD: none";
 
 fn limit() -> Value {

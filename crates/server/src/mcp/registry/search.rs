@@ -170,7 +170,7 @@ fn read_filters(filters: Map<String, Value>) -> Result<Filters, String> {
             Some((name, _)) if is_bound(&name) => {
                 format!("/filters/{name}: must be a date and time with time zone, such as 2026-01-31T00:00:00Z")
             }
-            Some((name, _)) => format!("/filters/{name}: must be a text or a list of texts"),
+            Some((name, _)) => format!("/filters/{name}: must be a string or a list of strings"),
             None => format!("/filters: {error}"),
         }
     })?;
@@ -208,7 +208,7 @@ fn check_values(filters: &Filters) -> Result<(), String> {
     for (field, known) in fields {
         let values = Condition::ALL.into_iter().flat_map(|condition| filters.values_of(condition, field));
         if values.into_iter().any(|value| !known.contains(&value.as_str())) {
-            return Err(format!("/filters/{}: the values are {}", field.name(), known.join(", ")));
+            return Err(format!("/filters/{}: unknown value; known values are {}", field.name(), known.join(", ")));
         }
     }
     Ok(())
