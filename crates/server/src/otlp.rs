@@ -111,7 +111,7 @@ impl Exporter {
             match pause.filter(|_| may_help) {
                 Some(pause) => sleep(pause).await,
                 None => {
-                    tracing::warn!(reason, "spans were dropped: the collector didn't accept them");
+                    tracing::warn!(reason, "spans were dropped: they couldn't be delivered to the collector");
                     return;
                 }
             }

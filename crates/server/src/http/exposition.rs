@@ -35,7 +35,7 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     head(&mut text, "agentdex_build_info", "gauge", "The version, always 1.");
     let _ = writeln!(text, "agentdex_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
     gauge(&mut text, "agentdex_things", "Registered Things.", status.things);
-    gauge(&mut text, "agentdex_log_seq", "Durable end of the change log.", last);
+    gauge(&mut text, "agentdex_log_seq", "Position of the last durable change.", last);
     write_followers(&mut text, &status.followers);
     gauge(
         &mut text,

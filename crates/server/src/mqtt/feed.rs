@@ -482,7 +482,7 @@ impl Feed {
         part: Option<LanePosition>,
     ) -> Messages {
         let events = events.unwrap_or_else(|error| {
-            tracing::error!(%error, seq = %change.seq, "events of saved queries for a change are not published");
+            tracing::error!(%error, seq = %change.seq, "the saved-query events of a change can't be published");
             Vec::new()
         });
         let message = |event: SavedQueryEvent| {

@@ -91,7 +91,7 @@ impl ServerTls {
         let stamps = files::stamps(&options);
         let loaded = files::load(&options)?;
         if loaded.expires <= Timestamp::now() {
-            tracing::warn!("the certificate in {} has expired: {}", options.certificate.display(), loaded.expires);
+            tracing::warn!("the certificate in {} expired at {}", options.certificate.display(), loaded.expires);
         }
         Ok(ServerTls(Arc::new(Inner {
             options,
@@ -130,7 +130,7 @@ impl ServerTls {
         let checked = files::load(options).and_then(|new| match Timestamp::now() {
             now if new.expires <= now && old > now => Err(crate::Error::InvalidSetting {
                 origin: "tls_cert".into(),
-                message: format!("{}: it has expired: {}", options.certificate.display(), new.expires),
+                message: format!("{}: the certificate expired at {}", options.certificate.display(), new.expires),
             }),
             _ => Ok(new),
         });

@@ -293,11 +293,11 @@ where
         if self.link.engine.keep_alive_deadline().is_some_and(|deadline| deadline <= now) {
             tracing::debug!(
                 client_id = self.session.client_id,
-                "an MQTT client has sent nothing within its keep-alive time"
+                "an MQTT client has sent nothing within its keep-alive interval"
             );
             self.link.engine.keep_alive_expired();
         } else if self.waiting_since.is_some_and(|since| since + stall_timeout <= now) {
-            tracing::warn!(client_id = self.session.client_id, "an MQTT subscriber doesn't read, and is disconnected");
+            tracing::warn!(client_id = self.session.client_id, "an MQTT subscriber was disconnected for not reading");
             self.link.engine.disconnect(DisconnectReason::Stalled);
         } else if self.is_unsaved() && self.saved_at + SAVE_INTERVAL <= now {
             self.save();

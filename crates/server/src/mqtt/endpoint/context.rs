@@ -33,7 +33,7 @@ impl MetricSource for Context {
             ),
             metric(
                 "agentdex_mqtt_messages_sent_total",
-                "MQTT messages sent, including repetitions.",
+                "MQTT messages sent, including redeliveries.",
                 messages.load(Relaxed),
             ),
             metric("agentdex_mqtt_sent_bytes_total", "Bytes sent to MQTT clients.", sent_bytes.load(Relaxed)),

@@ -79,7 +79,7 @@ mod receiving {
                             return decided;
                         }
                     }
-                    Err(RecvError::Lagged(missed)) => tracing::debug!(missed, "an MQTT client misses decisions"),
+                    Err(RecvError::Lagged(missed)) => tracing::debug!(missed, "an MQTT client missed decisions"),
                     Err(RecvError::Closed) => std::future::pending().await,
                 }
             }

@@ -35,21 +35,21 @@ impl Broker {
             origin: "the URL of the MQTT broker".into(),
             message: format!("{message}; expected mqtt://host:1883 or mqtts://user:password@host:8883"),
         };
-        let uri = UriRef::parse(url).map_err(|_| invalid("is not a valid URL"))?;
+        let uri = UriRef::parse(url).map_err(|_| invalid("not a valid URL"))?;
         let scheme = uri.scheme().map(|scheme| scheme.as_str().to_ascii_lowercase());
         let (is_secured, default_port) = match scheme.as_deref() {
             Some("mqtt") => (false, 1883),
             Some("mqtts") => (true, 8883),
-            _ => return Err(invalid("is neither mqtt:// nor mqtts://")),
+            _ => return Err(invalid("the scheme must be mqtt or mqtts")),
         };
-        let authority = uri.authority().ok_or_else(|| invalid("names no host"))?;
-        let port = authority.port_to_u16().map_err(|_| invalid("has an invalid port"))?.unwrap_or(default_port);
+        let authority = uri.authority().ok_or_else(|| invalid("the host is missing"))?;
+        let port = authority.port_to_u16().map_err(|_| invalid("the port is invalid"))?.unwrap_or(default_port);
         let host = authority.host().trim_matches(['[', ']']);
         if host.is_empty() {
-            return Err(invalid("names no host"));
+            return Err(invalid("the host is missing"));
         }
         if !matches!(uri.path().as_str(), "" | "/") || uri.query().is_some() {
-            return Err(invalid("has a path or a query, which a broker doesn't use"));
+            return Err(invalid("a path or query is not allowed"));
         }
         let decode = |text: &str| percent_decode_str(text).decode_utf8().map(String::from);
         let credentials = authority.userinfo().map(|userinfo| {
@@ -57,7 +57,7 @@ impl Broker {
             Ok((decode(user)?, decode(password)?))
         });
         let credentials =
-            credentials.transpose().map_err(|_: std::str::Utf8Error| invalid("has credentials that are not UTF-8"))?;
+            credentials.transpose().map_err(|_: std::str::Utf8Error| invalid("the credentials are not UTF-8"))?;
         Ok(Broker { host: host.into(), port, is_secured, credentials })
     }
 

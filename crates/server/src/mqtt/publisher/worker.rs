@@ -147,7 +147,9 @@ impl Worker {
             self.shared.is_connected.store(false, Ordering::Relaxed);
             match ended {
                 Ended::Stopped => return,
-                Ended::Lost(error) => tracing::warn!(broker = address, %error, "the MQTT broker can't be reached"),
+                Ended::Lost(error) => {
+                    tracing::warn!(broker = address, %error, "the connection to the MQTT broker failed");
+                }
                 Ended::Refused(reason) => {
                     tracing::warn!(broker = address, ?reason, "the MQTT broker can't accept messages at the moment");
                 }
@@ -303,7 +305,7 @@ impl Worker {
         self.shared.is_resync_due.store(false, Ordering::Relaxed);
         let Resynced { published, cleared } = resync(link, &self.feed).await?;
         self.feed.registry().remove_position(&self.unfinished)?;
-        tracing::info!(broker = self.broker.address(), published, cleared, "the MQTT broker has the current state");
+        tracing::info!(broker = self.broker.address(), published, cleared, "the MQTT broker is up to date");
         Ok(())
     }
 
