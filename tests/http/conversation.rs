@@ -182,9 +182,12 @@ fn r42_message_that_can_not_be_sent_is_refused() {
         (json!({"kind": "text"}), "missing field `text`"),
         (json!({"kind": "text", "text": "one", "mediaType": "text/html"}), r#"can't have "mediaType""#),
         (json!({"kind": "data"}), "missing field `data`"),
-        (json!({"kind": "image"}), "either `url` or `bytes`"),
+        (json!({"kind": "image"}), "exactly one of `url` and `bytes`"),
         (json!({"kind": "image", "uri": "https://example.com/a.png"}), "url, bytes, mediaType, name"),
-        (json!({"kind": "image", "url": "https://example.com/a.png", "bytes": "AP8="}), "either `url` or `bytes`"),
+        (
+            json!({"kind": "image", "url": "https://example.com/a.png", "bytes": "AP8="}),
+            "exactly one of `url` and `bytes`",
+        ),
         (json!({"kind": "audio", "bytes": "AP8"}), "/parts/1: "),
     ] {
         let detail = refused(json!({"message": "one", "parts": [{"kind": "text", "text": "two"}, part]}));

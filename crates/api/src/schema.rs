@@ -35,8 +35,8 @@ impl PartialSchema for QueryParameters {
             .property(
                 "threshold",
                 threshold.format(Some(SchemaFormat::KnownFormat(KnownFormat::Float))).description(Some(
-                    "Minimum cosine of a Thing that matches by meaning. By default, the minimum cosine among the \
-                     results of a search when the query is saved.",
+                    "Minimum cosine of matches by meaning. By default, the minimum cosine among the search results \
+                     at the time the query is saved.",
                 )),
             );
         // Saved queries have no periods.

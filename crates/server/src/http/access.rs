@@ -169,7 +169,7 @@ async fn authenticate(context: &Context, request: &HttpRequest, need: Need) -> R
     };
     let bearer = credentials.to_str().ok().and_then(|text| text.split_once(' '));
     let token = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-    let kinds = if context.issuer().is_some() { "an API key or a token of its issuer" } else { "an API key" };
+    let kinds = if context.issuer().is_some() { "an API key or a token from its issuer" } else { "an API key" };
     let refusal = match token {
         Some(token) => match context.authenticate(token).await {
             Ok(caller) => return Ok(Some(caller)),
@@ -181,7 +181,7 @@ async fn authenticate(context: &Context, request: &HttpRequest, need: Need) -> R
                 NotKnown::Invalid(format!("the token in `Authorization: Bearer` is not valid: {reason}"))
             }
         },
-        None => NotKnown::Invalid(format!("this registry only accepts {kinds}, as `Authorization: Bearer <key>`")),
+        None => NotKnown::Invalid(format!("this registry accepts only {kinds}, sent as `Authorization: Bearer <key>`")),
     };
     if need == Need::Nothing { Ok(None) } else { Err(refusal) }
 }

@@ -55,7 +55,7 @@ pub(super) async fn subscribe(context: Data<Context>, request: HttpRequest) -> R
     let parameters = Parameters::parse(&request, &[INPUT])?;
     let (id, name) = affordance(&request, &context.options, ENDS)?;
     let input = parameters.text(INPUT).map(serde_json::from_str).transpose();
-    let input = input.map_err(|error| Problem::invalid_parameter(INPUT, format!("it is not JSON: {error}")))?;
+    let input = input.map_err(|error| Problem::invalid_parameter(INPUT, format!("`{INPUT}` is not JSON: {error}")))?;
     let agent = called_agent(&context, &request, id.clone()).await?;
     if *request.method() == Method::HEAD {
         return Ok(event_stream::head().body(Empty));

@@ -113,8 +113,9 @@ async fn addressed(
 ) -> Result<(Agent, String), Problem> {
     let (id, name) = affordance(request, &context.options, ENDS)?;
     let variables = match parameters.text(VARIABLES) {
-        Some(text) => serde_json::from_str::<Map<String, Value>>(text)
-            .map_err(|error| Problem::invalid_parameter(VARIABLES, format!("it is not a JSON object: {error}")))?,
+        Some(text) => serde_json::from_str::<Map<String, Value>>(text).map_err(|error| {
+            Problem::invalid_parameter(VARIABLES, format!("`{VARIABLES}` is not a JSON object: {error}"))
+        })?,
         None => Map::new(),
     };
     let agent = called_agent(context, request, id).await?;

@@ -186,7 +186,8 @@ pub(super) async fn session(context: Data<Context>, request: HttpRequest) -> Res
     let (registry, session) = (context.registry(&request), id.clone());
     let steps = blocking(move || registry.guardian().steps(&session, since, limit)).await?;
     if steps.is_empty() && since == 0 {
-        let detail = format!("the trail has no session {:?}; GET /aos/sessions lists live ones", excerpt(&id));
+        let detail =
+            format!("no steps of session {:?} are stored; GET /aos/sessions lists live sessions", excerpt(&id));
         return Err(Problem::new(StatusCode::NOT_FOUND, "not-found", detail));
     }
     Ok(HttpResponse::Ok().json(steps))

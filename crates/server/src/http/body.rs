@@ -206,7 +206,7 @@ pub(super) fn broken(error: &PayloadError) -> Problem {
             return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "excessive-compression", detail)
                 .with_header(CONNECTION, "close");
         }
-        PayloadError::EncodingCorrupted => "the chunks of the body are malformed",
+        PayloadError::EncodingCorrupted => "the chunked transfer encoding of the body is malformed",
         _ => "the body is truncated, or doesn't match its `Content-Encoding`",
     };
     Problem::new(StatusCode::BAD_REQUEST, "broken-body", detail)

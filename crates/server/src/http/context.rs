@@ -94,7 +94,7 @@ impl Context {
         if registry.grants().is_none() {
             return Ok(Admin(registry));
         }
-        Err(Error::AccessRefused { message: "only admins can use this".to_owned() }.into())
+        Err(Error::AccessRefused { message: "only admins can use this operation".to_owned() }.into())
     }
 
     /// The life of the store.

@@ -132,12 +132,12 @@ fn part_of(index: usize, given: Value) -> Result<Part, Problem> {
     if let Some(other) = members.into_iter().find(|name| *name != "kind" && !known.contains(&name.as_str())) {
         let known = known.join(", ");
         return Err(refused(format!(
-            "a part of the kind {kind:?} can't have {:?}; it can have {known}",
+            "a part of the kind {kind:?} can't have the member {:?}; allowed are {known}",
             excerpt(other)
         )));
     }
     if known == CONTENT && given.get("url").is_some() == given.get("bytes").is_some() {
-        return Err(refused("give either `url` or `bytes`".to_owned()));
+        return Err(refused("give exactly one of `url` and `bytes`".to_owned()));
     }
     serde_json::from_value(given).map_err(|error| refused(error.to_string()))
 }

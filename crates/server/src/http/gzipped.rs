@@ -48,7 +48,7 @@ impl Gzipped {
 }
 
 fn failed(source: io::Error) -> Error {
-    Error::Io { doing: "decompressing a file of the program".to_owned(), source }
+    Error::Io { doing: "decompressing an embedded file".to_owned(), source }
 }
 
 fn accepts_gzip(request: &HttpRequest) -> bool {

@@ -69,7 +69,7 @@ impl Hosts {
             return Ok(());
         }
         let detail = format!(
-            "pages of {origin:?} may not send this; to allow it, start the server with `--cors-origin {origin}`"
+            "pages of {origin:?} may not send this request; to allow it, start the server with `--cors-origin {origin}`"
         );
         Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", detail))
     }

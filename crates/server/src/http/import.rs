@@ -57,8 +57,7 @@ impl ImportPath {
         let imported = match sent {
             Sent::Url(url) => {
                 if options.text("base").is_some() {
-                    let detail = "`base` is the URL of a document in the body; a fetched document has the URL it was fetched \
-                         from";
+                    let detail = "`base` applies only to a document in the body; omit it for a fetched document";
                     return Err(Problem::invalid_parameter("base", detail));
                 }
                 let id = options.text("id").map(str::to_owned);

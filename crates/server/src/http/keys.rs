@@ -96,7 +96,7 @@ pub(super) async fn revoke(context: Data<Context>, request: HttpRequest) -> Resu
     if blocking(move || registry.revoke_key(&revoked)).await? {
         return Ok(HttpResponse::NoContent().finish());
     }
-    let detail = format!("there is no API key {:?}; GET /keys lists them", excerpt(&id));
+    let detail = format!("there is no API key {:?}; GET /keys lists the keys", excerpt(&id));
     Err(Problem::new(StatusCode::NOT_FOUND, "no-such-key", detail))
 }
 
@@ -106,8 +106,7 @@ fn check_managed(context: &Context) -> Result<(), Problem> {
     if context.options.access.authentication {
         return Ok(());
     }
-    let detail = "API keys can't be managed, since this server doesn't authenticate its clients; start it with \
-        `--auth`, and create the first key with `agentdex keys create --role admin --owner NAME --data DIR` while it \
-        is stopped";
+    let detail = "API keys can't be managed, since this server doesn't authenticate its clients; stop it, create \
+        the first key with `agentdex keys create --role admin --owner NAME --data DIR`, and start it with `--auth`";
     Err(Problem::new(StatusCode::FORBIDDEN, "authentication-off", detail))
 }

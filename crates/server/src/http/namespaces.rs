@@ -91,7 +91,7 @@ pub(super) async fn give_up(context: Data<Context>, request: HttpRequest) -> Res
     if blocking(move || registry.give_up_namespace(&name)).await? {
         return Ok(HttpResponse::NoContent().finish());
     }
-    let detail = format!("you are not a member of a namespace {:?}", excerpt(&shown));
+    let detail = format!("you are not a member of a namespace named {:?}", excerpt(&shown));
     Err(Problem::new(StatusCode::NOT_FOUND, "no-such-namespace", detail))
 }
 

@@ -54,7 +54,7 @@ fn secured(context: &Context) -> crate::Result<Bytes> {
         schemes[OIDC] = json!({
             "type": "openIdConnect",
             "openIdConnectUrl": url,
-            "description": "An access token of the issuer, sent like an API key.",
+            "description": "An access token from the issuer, sent like an API key.",
         });
     }
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);

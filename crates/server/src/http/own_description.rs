@@ -75,7 +75,7 @@ fn description(base: &str, id: &str, with_sparql: bool, security: Value) -> Valu
         "@type": "ThingDirectory",
         "id": id,
         "title": "agentdex",
-        "description": "A directory of software agents that describe themselves as Thing Descriptions",
+        "description": "A directory of software agents, described by Thing Descriptions",
         "version": {"instance": env!("CARGO_PKG_VERSION")},
         "base": format!("{base}/"),
         "links": [{"rel": "service-doc", "href": "openapi.json", "type": "application/json"}],
@@ -113,7 +113,7 @@ fn properties() -> Value {
     json!({
         "things": property("All Things", list, "things{?offset,limit,sort_by,sort_order}"),
         "thingCollection": property(
-            "A page of Things, with their number and the next page", collection,
+            "A page of Things, with the total number and a link to the next page", collection,
             "things?format=collection{&offset,limit,sort_by,sort_order}",
         ),
     })
@@ -134,7 +134,7 @@ fn actions(with_sparql: bool) -> Value {
         "createThing": Action::new("Register a Thing under its id", "PUT", "things/{id}", TD_JSON)
             .uri_variables(&id).input(thing()).output(created(), JSON),
         "updateThing": Action::new("Replace a Thing", "PUT", "things/{id}", TD_JSON).uri_variables(&id).input(thing()),
-        "partiallyUpdateThing": Action::new("Change a Thing by a merge patch", "PATCH", "things/{id}", JSON)
+        "partiallyUpdateThing": Action::new("Change a Thing with a merge patch", "PATCH", "things/{id}", JSON)
             .or_content_type("application/merge-patch+json").uri_variables(&id).input(thing()),
         "retrieveThing": Action::new("Read a Thing", "GET", "things/{id}", TD_JSON)
             .uri_variables(&id).output(thing(), TD_JSON).safe(),

@@ -232,7 +232,7 @@ fn unknown(name: &str, known: &[&str]) -> Problem {
     // Each filter has three names: where there are many, only the member `known` lists them.
     let is_left_out = |name: &str| known.len() > MOST_LISTED && filters().any(|filter| filter == name);
     let others: Vec<&str> = known.iter().copied().filter(|name| !is_left_out(name)).collect();
-    let rest = if others.len() < known.len() { " and the filters that `known` lists" } else { "" };
+    let rest = if others.len() < known.len() { " and the filters listed in `known`" } else { "" };
     let detail = match known {
         [] => format!("unknown parameter `{shown}`; this operation has no parameters"),
         _ => format!("unknown parameter `{shown}`; known parameters are {}{rest}", others.join(", ")),

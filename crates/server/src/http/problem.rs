@@ -67,7 +67,7 @@ impl Problem {
 
     /// 412 for a read whose conditions don't hold of what has this entity tag.
     pub(super) fn precondition_failed(tag: &str) -> Problem {
-        let detail = format!("the current entity tag is {tag}");
+        let detail = format!("the precondition of the request is not met; the current entity tag is {tag}");
         Problem::new(StatusCode::PRECONDITION_FAILED, "precondition-failed", detail).with_header(header::ETAG, tag)
     }
 
@@ -200,7 +200,7 @@ impl From<Error> for Problem {
                 Error::Invalid(report) | Error::InvalidSource { report, .. } => describe(report),
                 Error::UnexpectedId { id } => format!("the document has the id {id:?}; use PUT /things/{{id}}"),
                 Error::MissingId => {
-                    "the document has no `id`; add one that is an absolute URI, or let POST /things assign one"
+                    "the document has no `id`; add an absolute URI as its `id`, or let POST /things assign an id"
                         .to_owned()
                 }
                 Error::PreconditionFailed { id, found: Some(_), .. } => {

@@ -182,6 +182,6 @@ fn named(request: &HttpRequest, parameters: &Parameters) -> Result<QueryName, Pr
 
 fn unknown(request: &HttpRequest) -> Problem {
     let name = request.match_info().get("name").unwrap_or_default();
-    let detail = format!("saved query {:?} not found; GET /queries lists them", excerpt(name));
+    let detail = format!("saved query {:?} not found; GET /queries lists the saved queries", excerpt(name));
     Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
 }

@@ -67,7 +67,7 @@ impl Rates {
         let wait = self.take_at(client, if is_valid { 1 } else { INVALID }, self.began.elapsed());
         let Err(wait) = wait else { return Ok(()) };
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        let detail = format!("too many requests from this client; send the next one in {seconds} s");
+        let detail = format!("too many requests from this client; wait {seconds} s before the next request");
         Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", detail)
             .with_header(RETRY_AFTER, seconds.to_string()))
     }

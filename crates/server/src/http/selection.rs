@@ -90,7 +90,7 @@ impl Selection {
             return Err(problem.with_detail(detail));
         }
         if offset.is_some() && after.is_some() {
-            return Err(Problem::invalid_parameter("after", "`after` and `offset` exclude each other"));
+            return Err(Problem::invalid_parameter("after", "`after` and `offset` can't be combined"));
         }
         let mut selection = Selection {
             limit: limit.map(|limit| limit.min(MAX_LIMIT)),

@@ -129,7 +129,7 @@ fn roll(Roll { dice, sides, seed }: Roll) -> Result<Value, String> {
 
 fn shuffle(Shuffle { mut items, seed }: Shuffle) -> Result<Value, String> {
     if items.len() > MAX_ITEMS {
-        return Err(format!("items: {} are more than {MAX_ITEMS}", items.len()));
+        return Err(format!("items: {} exceeds the maximum of {MAX_ITEMS}", items.len()));
     }
     let mut chance = Chance::new(seed);
     // Fisher and Yates.

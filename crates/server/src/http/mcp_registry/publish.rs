@@ -141,7 +141,8 @@ pub(super) fn check_namespace(registry: &Registry, name: &str) -> Result<(), Err
     }
     let domain = domain_of(namespace);
     let message = format!(
-        "you hold no namespace for {namespace:?}; claim its domain with PUT /namespaces/{domain}, or ask its owner to add you"
+        "you are not a member of the namespace for {namespace:?}; claim it with PUT \
+         /namespaces/{domain}, or ask its owner to add you"
     );
     Err(Error::AccessRefused { message })
 }

@@ -95,6 +95,6 @@ async fn read(
 /// Returns the problem for an unknown or hidden server, or version of a server if `version` is not empty.
 pub(super) fn no_such_server(name: &str, version: &str) -> Problem {
     let of = if version.is_empty() { String::new() } else { format!("version {:?} of ", excerpt(version)) };
-    let detail = format!("{of}the MCP server {:?} not found; `GET /v0.1/servers` lists the servers", excerpt(name));
+    let detail = format!("{of}MCP server {:?} not found; `GET /v0.1/servers` lists the servers", excerpt(name));
     Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
 }

@@ -55,7 +55,7 @@ const HEADERS: [(&str, &str); 7] = [
     ("Link", "`next`"),
     ("ETag", "The entity tag"),
     ("Location", "The path of the new resource"),
-    ("Agentdex-Effect", "`created`, `updated`, `original-updated`, `versions-updated` or `unchanged`"),
+    ("Agentdex-Effect", "`created`, `updated`, `original-updated`, `versions-updated`, or `unchanged`"),
     ("Agentdex-Warnings", "Number of warnings about the document"),
     ("Agentdex-Seq", "Log position that the response reflects"),
     ("Last-Event-ID", "Position after which the stream starts; absent if the stream starts with `resync`"),

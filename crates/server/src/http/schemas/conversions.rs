@@ -60,9 +60,10 @@ fn common_parameters() -> Vec<Value> {
         json!({"name": "visibility", "in": "query", "required": false, "schema": {"type": "string", "enum": ["public", "namespace", "private"]},
             "description": "Who can see the Things"}),
         json!({"name": "namespace", "in": "query", "required": false, "schema": {"type": "string", "maxLength": 128, "pattern": "^([a-z0-9]+([.-][a-z0-9]+)*)?$"},
-            "description": "Namespace of the Things, of which the caller must be a member; empty for none"}),
+            "description": "Namespace of the Things; the caller must be a member of it. Empty for none"}),
         json!({"name": "versions", "in": "query", "required": false, "schema": {"type": "string", "enum": ["served", "all"]},
-            "description": "`all`: the access also applies to versions that aren't served, and to originals under edits"}),
+            "description": "`all`: the access also applies to versions that aren't served, and to original \
+                documents of edited Things"}),
     ]
 }
 
@@ -78,7 +79,7 @@ fn import_of_url() -> Value {
         "operationId": "import_url",
         "summary": "Register the agent at a URL, whatever the format of its description",
         "description": "The registry tries, in this order: the URL itself, the well-known locations of all formats \
-            below it, the URL as an MCP server, and the well-known locations at the root of its site. It then polls \
+            below it, the URL as an MCP server, and the well-known locations at the root of the site. It then polls \
             the document for changes, except for a Thing Description, which is registered once.",
         "parameters": parameters,
         "requestBody": {"required": true, "content": {"application/json": {"schema": reference("DocumentUrl")}}},
@@ -157,12 +158,12 @@ impl ImportPath {
         let places = match places.as_slice() {
             [] => String::new(),
             places => format!(
-                " The URL is that of the document, or that of an agent; in the latter case, the registry tries {}.",
+                " The URL can be that of the document or that of the agent; for an agent, the registry tries {}.",
                 places.join(" and ")
             ),
         };
-        let url = "The body is the document, or `{\"url\": …}`: then the registry fetches the document, and polls it \
-            for changes.";
+        let url = "The body is the document, or `{\"url\": …}` to make the registry fetch the document and poll it for \
+            changes.";
         format!("{url}{places} {}", self.import.description).trim_end().to_owned()
     }
 
@@ -236,8 +237,10 @@ impl ExportPath {
             "description": "`return=effect`: respond with a JSON object that contains the warnings, and the document \
                 as a string. `Accept` selects the media type of the document",
         }));
-        headers["Agentdex-Warnings"] =
-            header("For generated or converted documents: number of things that the document can't express", "integer");
+        headers["Agentdex-Warnings"] = header(
+            "For generated or converted documents: number of warnings about content that the document can't express",
+            "integer",
+        );
         let schema = match IMPORTS.iter().find(|import| import.format == self.format) {
             Some(import) => reference(&import.schema().0),
             None => json!({}),

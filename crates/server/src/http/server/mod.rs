@@ -70,7 +70,7 @@ impl Server {
         options.check()?;
         let address = listener.local_addr();
         let local_addr = address
-            .map_err(|source| Error::Io { doing: "asking the HTTP socket for its address".to_owned(), source })?;
+            .map_err(|source| Error::Io { doing: "reading the address of the HTTP socket".to_owned(), source })?;
         Ok(Server { listener, local_addr, registry: registry.clone(), options })
     }
 
