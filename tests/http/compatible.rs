@@ -116,7 +116,7 @@ fn near_misses_say_the_one_thing_that_is_missing() {
     };
     let expected = [
         (json!("forecast"), Value::Null, json!("takes `city`")),
-        (json!("locate"), Value::Null, json!("takes `city` as `City name`; but `city` may not mean `City name`")),
+        (json!("locate"), Value::Null, json!("takes `city` as `City name`; but `city` might not mean `City name`")),
         (json!("alarm"), json!("/input/properties/phone"), json!("it needs `phone` (string), which `have` lacks")),
     ];
     assert_eq!(query(data(&[("city", "string")]), None), expected);

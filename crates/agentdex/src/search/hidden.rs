@@ -101,7 +101,7 @@ impl HiddenIds {
             };
             let known = self.segments.contains(&segment.segment_id());
             for id in self.ids.iter().filter(|_| !known).chain(&new) {
-                if let Some(doc) = of_segment(id).map_err(index_error("looking up what is hidden"))? {
+                if let Some(doc) = of_segment(id).map_err(index_error("looking up hidden descriptions"))? {
                     let hidden = documents.entry(segment.segment_id());
                     hidden.or_insert_with(|| Documents::none_of(segment.max_doc())).add(doc);
                 }

@@ -103,7 +103,7 @@ impl Snapshot {
     /// [`crate::Error::Index`]
     pub fn hide_from(&self, grants: &Grants, hidden: &Hidden, restricted: &RestrictedDocuments) -> Result<Hidden> {
         let mut hidden = unseen::hide(&self.searcher, self.fields.sight, &self.cached, hidden, grants)
-            .map_err(index_error("looking up what a caller can see"))?;
+            .map_err(index_error("looking up the descriptions that a caller can see"))?;
         restricted.hide(&self.searcher, grants, &mut hidden);
         Ok(hidden)
     }
@@ -274,7 +274,7 @@ impl<'a> Searching<'a> {
         let best_score = match matches.top.is_empty() {
             true => 0.0,
             false => explanation::best_score(&self.snapshot.searcher, self.hidden, &compiled)
-                .map_err(index_error("looking words up"))?,
+                .map_err(index_error("looking up words"))?,
         };
         self.respond(compiled, matches, best_score)
     }

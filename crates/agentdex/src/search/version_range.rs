@@ -54,7 +54,7 @@ impl Range {
     /// Parses a range. The error names the invalid part.
     pub fn parse(text: &str) -> Result<Range, String> {
         if text.len() > LONGEST {
-            return Err(format!("a range can have at most {LONGEST} bytes"));
+            return Err(format!("the range is longer than {LONGEST} bytes"));
         }
         let mut alternatives = text.split("||").map(alternative).collect::<Result<Vec<_>, _>>()?;
         // As npm has it: beside any version, a prerelease that is named isn't found either.
@@ -129,7 +129,7 @@ struct Partial {
 
 impl Partial {
     fn parse(part: &str) -> Result<Partial, String> {
-        Partial::read(part).ok_or_else(|| format!("{} is not a version, such as 1.2.3, 1.2 or 1.x", quoted(part)))
+        Partial::read(part).ok_or_else(|| format!("{} is not a version such as 1.2.3, 1.2, or 1.x", quoted(part)))
     }
 
     fn read(part: &str) -> Option<Partial> {

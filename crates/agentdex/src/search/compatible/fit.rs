@@ -173,7 +173,7 @@ impl Matcher {
         let mut doubts = Vec::new();
         let name = if from.name.is_empty() { &to.name } else { &from.name };
         match supply.by {
-            By::Meaning => doubts.push(format!("`{}` may not mean `{}`", from.label(), to.label())),
+            By::Meaning => doubts.push(format!("`{}` might not mean `{}`", from.label(), to.label())),
             By::Type => doubts.push(format!("{} matches by type only", quoted(name))),
             By::Name | By::Title => {}
         }

@@ -103,7 +103,8 @@ impl<'s> Comparison<'s> {
 
     fn nodes(&mut self, from: At, given: &'s Node, to: At) -> Outcome {
         if given.kinds.is_empty() {
-            return self.cannot(|| Note::new("it can't have any value".into(), "can't have any value".into()));
+            return self
+                .cannot(|| Note::new("its schema allows no value".into(), "has a schema that allows no value".into()));
         }
         if let Some(branches) = given.branches() {
             let all = branches.at.iter().map(|branch| self.pair(*branch, to)).collect();
@@ -130,7 +131,7 @@ impl<'s> Comparison<'s> {
             outcome = outcome.weakened();
             outcome.and(self.unstated(|| {
                 let names: Vec<&str> = kinds.names().collect();
-                format!("doesn't state that it is {}", article(&names.join(" or ")))
+                format!("isn't declared to be {}", article(&names.join(" or ")))
             }));
         }
         outcome
@@ -155,7 +156,7 @@ impl<'s> Comparison<'s> {
     /// Adds a doubt about keywords of the taker that can't be compared.
     fn add_unknown(&self, outcome: &mut Outcome, taken: &Node) {
         if let Some(keyword) = taken.unknown_keyword() {
-            outcome.and(self.unstated(|| format!("has to satisfy `{keyword}`, which isn't compared")));
+            outcome.and(self.unstated(|| format!("must satisfy `{keyword}`, which isn't checked")));
         }
     }
 
@@ -263,7 +264,7 @@ impl<'s> Comparison<'s> {
                     Note::new(format!("a value of the format {own} doesn't have the format {wanted}"), doubt)
                 }),
                 // That an integer has few digits isn't much of a doubt.
-                None if is_numeric => self.unstated(|| format!("states no format, and {wanted} is expected")),
+                None if is_numeric => self.unstated(|| format!("has no declared format, but {wanted} is expected")),
                 None => self.may_fail(|| format!("might not have the format {wanted}")),
             });
         }
@@ -274,11 +275,11 @@ impl<'s> Comparison<'s> {
     }
 
     fn units(&self, own: Option<&str>, wanted: &str) -> Outcome {
-        let Some(own) = own else { return self.unstated(|| format!("states no unit, and {wanted} is expected")) };
+        let Some(own) = own else { return self.unstated(|| format!("has no declared unit, but {wanted} is expected")) };
         match units::relation(own, wanted) {
             units::Relation::Same => Outcome::FITS,
             units::Relation::Convertible => self.may_fail(|| format!("is in {own}, not in {wanted}")),
-            units::Relation::Unknown => self.may_fail(|| format!("is in {own}, and {wanted} is expected")),
+            units::Relation::Unknown => self.may_fail(|| format!("is in {own}, but {wanted} is expected")),
             units::Relation::Apart => self.cannot(|| {
                 Note::new(format!("{own} can't be converted to {wanted}"), format!("may be in {own}, not {wanted}"))
             }),
@@ -304,7 +305,8 @@ impl<'s> Comparison<'s> {
             all.push(self.value(given, value, to));
         }
         match all.is_empty() {
-            true => self.cannot(|| Note::new("it can't have any value".into(), "can't have any value".into())),
+            true => self
+                .cannot(|| Note::new("its schema allows no value".into(), "has a schema that allows no value".into())),
             false => Outcome::of_alternatives(all),
         }
     }
@@ -367,7 +369,7 @@ impl<'s> Comparison<'s> {
             let is_possible =
                 values.iter().any(|value| kind.has(Kinds::of(value)) && judge.admits(given, value) != Admits::No);
             match is_possible {
-                true => self.may_fail(|| format!("may be other than {}", listed(values))),
+                true => self.may_fail(|| format!("may be something other than {}", listed(values))),
                 false => self.cannot(|| {
                     let name = kind.names().next().unwrap_or_default();
                     Note::new(format!("{name} can't be {}", listed(values)), format!("may be {}", article(name)))
@@ -397,7 +399,7 @@ impl<'s> Comparison<'s> {
         let mut outcome = self.count(length, taken.length, ["is shorter than", "is longer than"], "");
         for pattern in &taken.patterns {
             if given.is_none_or(|given| !given.patterns.contains(pattern)) {
-                outcome.and(self.may_fail(|| format!("may not match {}", cut(pattern))));
+                outcome.and(self.may_fail(|| format!("might not match {}", cut(pattern))));
             }
         }
         outcome.and(self.content(given, taken));
@@ -418,14 +420,14 @@ impl<'s> Comparison<'s> {
                 (Some(own), Some(wanted)) if !is_within(own, wanted) => {
                     self.cannot(|| Note::new(format!("{own} isn't {wanted}"), format!("may be {own}, not {wanted}")))
                 }
-                (None, Some(wanted)) => self.may_fail(|| format!("may not be {wanted}")),
+                (None, Some(wanted)) => self.may_fail(|| format!("might not be {wanted}")),
                 _ => Outcome::FITS,
             });
         }
         if let (Some(encoding), None, Some(media)) =
             (own(|texts| texts.encoding.as_deref()), taken.encoding.as_deref(), taken.media.as_deref())
         {
-            outcome.and(self.may_fail(|| format!("is encoded as {encoding}, and plain {media} is expected")));
+            outcome.and(self.may_fail(|| format!("is encoded as {encoding}, but plain {media} is expected")));
         }
         outcome
     }
@@ -625,7 +627,7 @@ impl<'s> Comparison<'s> {
             },
             None if given.is_open && is_closed => self.may_fail(|| "may have other members".to_owned()),
             None if self.taker.node(wanted).is_any() => Outcome::FITS,
-            None => self.unstated(|| "doesn't state that it has no other members".to_owned()),
+            None => self.unstated(|| "doesn't exclude other members".to_owned()),
         };
         outcome.and(of_others);
         outcome

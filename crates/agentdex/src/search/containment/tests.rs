@@ -27,7 +27,11 @@ fn doubts_and_reasons_name_the_part_and_the_limit() {
         (json!({"type": "integer"}), json!({"type": "integer", "minimum": 0}), "`x` may be less than 0"),
         (json!({"type": ["string", "null"]}), json!({"type": "string"}), "`x` may be null"),
         (json!({"enum": ["a", "b"]}), json!({"enum": ["b", "c"]}), "`x` may be \"a\""),
-        (json!({"type": "number"}), json!({"type": "number", "unit": "W"}), "`x` states no unit, and W is expected"),
+        (
+            json!({"type": "number"}),
+            json!({"type": "number", "unit": "W"}),
+            "`x` has no declared unit, but W is expected",
+        ),
         (json!({}), json!({"type": "string"}), "`x` can be anything, not only a string"),
         (
             json!({"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}}),

@@ -45,7 +45,7 @@ impl Exceeded {
             Exceeded::Texts => {
                 format!("it compares more than {MAX_TEXT_BYTES} bytes of strings; use fewer string filters")
             }
-            Exceeded::Value => "it computes with a string of more than 64 KiB".to_owned(),
+            Exceeded::Value => "one of its expressions uses a string of more than 64 KiB".to_owned(),
         };
         Error::QueryTooCostly { message }
     }

@@ -72,7 +72,7 @@ pub(super) fn write(results: QueryResults<'_>, format: Format) -> Result<Vec<u8>
         }
         (QueryResults::Solutions(solutions), Some(format)) => write_solutions(solutions, format),
         (QueryResults::Graph(statements), None) => write_statements(statements, format),
-        _ => Err(Error::InvalidQuery { message: "its results can't be written in that format".to_owned() }),
+        _ => Err(Error::InvalidQuery { message: "its results can't be written in the requested format".to_owned() }),
     }
 }
 

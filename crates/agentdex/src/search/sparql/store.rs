@@ -60,7 +60,7 @@ impl QuadStore {
     pub fn put(&mut self, id: &str, quads: &[Quad]) -> Result<()> {
         let mut terms = self.terms.write().unwrap_or_else(PoisonError::into_inner);
         let full =
-            || Error::Index { doing: "numbering the terms of descriptions", source: "there are too many".into() };
+            || Error::Index { doing: "numbering the terms of descriptions", source: "there are too many terms".into() };
         let first_blank = self.blank_nodes;
         let mut blank_nodes = first_blank;
         let mut number = |terms: &mut Terms, term: &Term| match term {

@@ -54,7 +54,8 @@ impl Encoder {
         let pieces = WordPieces::read(directory)?;
         let words = weights.matrix("embeddings.word_embeddings.weight", config.hidden_size)?;
         if words.nrows() < pieces.len() {
-            let problem = format!("it has {} words, but the vocabulary has {}", words.nrows(), pieces.len());
+            let problem =
+                format!("it has vectors for {} words, but the vocabulary has {} words", words.nrows(), pieces.len());
             return Err(ModelError::new(files::WEIGHTS, problem));
         }
         let positions = weights.matrix("embeddings.position_embeddings.weight", config.hidden_size)?;
