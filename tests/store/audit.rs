@@ -140,7 +140,8 @@ fn numbers_and_chains_go_on_after_everything_was_dropped() {
 #[test]
 fn an_entry_that_was_changed_or_removed_breaks_its_chain() {
     let key = |chain: &str, number: u64| [chain.as_bytes(), &number.to_be_bytes()].concat();
-    let before = |number, chain: &str| format!("the audit entry {number}: the chain of {chain} is broken before it");
+    let before =
+        |number, chain: &str| format!("the audit entry {number}: the chain of {chain} is broken before this entry");
     // Numbers 1 to 3 are changes, 4 and 5 denials, 6 and 7 changes again; 1 and 2 are dropped.
     let cases = [
         (key("a/", 3), None, before(6, "changes")),
@@ -221,5 +222,5 @@ fn entries_of_older_versions_are_followed_by_the_chain() {
     drop(raw);
     store.reopen();
     let faults = store.faults();
-    assert!(faults[0].starts_with("the audit entry 4: the chain of changes is broken before it"), "{faults:?}");
+    assert!(faults[0].starts_with("the audit entry 4: the chain of changes is broken before this entry"), "{faults:?}");
 }

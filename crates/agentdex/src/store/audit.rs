@@ -290,7 +290,7 @@ impl Verification {
         };
         if broken {
             let message = format!(
-                "the chain of {} is broken before it: the entry {} isn't its original predecessor",
+                "the chain of {} is broken before this entry: the entry {} isn't its original predecessor",
                 chain.as_str(),
                 last.number
             );
@@ -311,7 +311,8 @@ impl Verification {
             (places, number) = (places + last.ordinal, number.max(last.number));
             let follows = previous.is_none_or(|previous| previous == HEXLOWER.encode(&cut.hash));
             if !follows || (cut.ordinal > 0 && ordinal != cut.ordinal + 1) {
-                let message = format!("the chain of {} is broken before it: entries are missing", chain.as_str());
+                let message =
+                    format!("the chain of {} is broken before this entry: entries are missing", chain.as_str());
                 self.fault(first, message);
             }
         }

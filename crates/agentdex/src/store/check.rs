@@ -271,7 +271,10 @@ impl Content {
             let ids: BTreeSet<&String> = self.noted.keys().chain(self.unseen.keys()).filter(differs).collect();
             let ids: Vec<String> = ids.into_iter().cloned().collect();
             for id in ids {
-                self.fault(format!("the restricted entries of {id:?}"), "the last one is recorded incorrectly");
+                self.fault(
+                    format!("the restricted entries of {id:?}"),
+                    "the last of these entries is recorded incorrectly",
+                );
             }
         }
         let bases =
@@ -332,7 +335,7 @@ impl Content {
             let known: BTreeSet<&str> = listed.get(document).into_iter().flatten().map(String::as_str).collect();
             let is_noted = records.get(document).is_some_and(|record| record.has_parts);
             if declared.get(document).is_none_or(|parts| *parts != known) || !is_noted {
-                self.fault(format!("the parts of {document:?}"), "they differ from those in the records");
+                self.fault(format!("the parts of {document:?}"), "they differ from the parts in the records");
             }
         }
     }
@@ -344,7 +347,7 @@ impl Content {
         let history: BTreeSet<Seq> = std::mem::take(&mut self.history).into_iter().collect();
         for (seq, Logged { previous, is_apart, kind }) in log {
             if *previous != before {
-                let message = format!("it should follow the change {previous}, but follows {before}");
+                let message = format!("it should end with the change {previous}, but ends with {before}");
                 self.fault(format!("the log before {seq}"), message);
             }
             if *is_apart && !self.texts.contains_key(seq) {

@@ -131,7 +131,10 @@ impl Committer {
         self.witness.end();
         let mut work = self.work();
         if let Err(error) = work.close(&self.view) {
-            tracing::warn!(error, "the store can't be closed properly; its end is checked at the next start");
+            tracing::warn!(
+                error,
+                "the store can't be closed properly; the end of its log is checked at the next start"
+            );
         }
         self.view.tree.close();
     }

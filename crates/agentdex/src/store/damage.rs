@@ -62,7 +62,7 @@ impl Damage {
             id,
             reason,
             "a record is damaged, and is not served; `agentdex check` lists all faults, `agentdex restore` restores \
-             a backup, and `agentdex salvage` recovers what is readable"
+             a backup, and `agentdex salvage` recovers the readable data"
         );
         if reported.ids.len() < MOST_REPORTED {
             reported.ids.insert(id.to_owned());
@@ -92,7 +92,7 @@ impl Damage {
             what = %gap,
             reason,
             "a page of the store is damaged, and its content is not served; `agentdex check` lists all faults, and \
-             `agentdex salvage` recovers what is readable"
+             `agentdex salvage` recovers the readable data"
         );
         if reported.gaps.len() < MOST_REPORTED {
             reported.gaps.insert(gap.0, gap.1);

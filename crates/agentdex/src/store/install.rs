@@ -93,7 +93,9 @@ fn is_foldable((key, value): &(IVec, Option<IVec>)) -> bool {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InstallError {
     /// This store no longer equals the store that decided the commit.
-    #[error("commit {commit} gives a different checksum here: this store has diverged from the one that decided it")]
+    #[error(
+        "commit {commit} gives a different checksum here: this store has diverged from the store that wrote the commit"
+    )]
     Diverged {
         /// Number of the commit.
         commit: u64,

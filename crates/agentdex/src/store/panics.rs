@@ -26,7 +26,7 @@ pub(super) fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
     CATCHING.set(CATCHING.get() - 1);
     read.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        format!("sled panicked: {}", text.unwrap_or("it gives no reason"))
+        format!("sled panicked: {}", text.unwrap_or("no message"))
     })
 }
 

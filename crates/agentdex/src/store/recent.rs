@@ -203,7 +203,9 @@ impl ChangeEntry {
 
 /// Converts a description to raw JSON. It should be valid JSON; if it isn't, followers can still skip its change.
 fn raw(text: String, seq: Seq) -> Option<Box<RawValue>> {
-    RawValue::from_string(text).inspect_err(|error| tracing::error!(%seq, %error, "a change has no JSON")).ok()
+    RawValue::from_string(text)
+        .inspect_err(|error| tracing::error!(%seq, %error, "the description in a change is not valid JSON"))
+        .ok()
 }
 
 /// Changes that were loaded from the log, in the order they were loaded in.

@@ -125,7 +125,7 @@ impl Header {
 
 /// Returns the error for a text or an original that doesn't match its digest.
 fn other_text() -> Error {
-    layout::unreadable("its text or its original differs from what was written".into())
+    layout::unreadable("its text or its original doesn't match its checksum".into())
 }
 
 impl View {

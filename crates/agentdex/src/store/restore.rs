@@ -101,7 +101,7 @@ fn make(
     let state = tree.get(layout::STATE_KEY).map_err(reading)?;
     let state = state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))?;
     if Sum::read(&tree)? != state.sum {
-        return Err(Error::InvalidBackup { reason: "its records differ from those that were stored".into() });
+        return Err(Error::InvalidBackup { reason: "its records don't match their checksum".into() });
     }
     let (from, registry) = identity(&tree)?;
     let (epoch, _) = Uuid::new_v4().as_u64_pair();
@@ -148,9 +148,10 @@ fn count_restricted(tree: &Database) -> Result<(u64, u64)> {
 pub(super) fn check_empty(directory: &Path) -> io::Result<()> {
     match fs::read_dir(directory).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
-        Ok(false) => {
-            Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the directory is not empty; choose another one"))
-        }
+        Ok(false) => Err(io::Error::new(
+            io::ErrorKind::DirectoryNotEmpty,
+            "the directory is not empty; choose another directory",
+        )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }

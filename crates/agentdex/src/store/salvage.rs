@@ -147,7 +147,7 @@ fn fill(copy: &CopiedDirectory, from: &Tree, seen: &Seen, to: &Path) -> Result<S
     let (epoch, registry) = identity(&db).ok().or(witnessed).unwrap_or((Epoch(0), Uuid::new_v4()));
     let Salvage { filling, known, mut result, .. } = salvage;
     for id in known {
-        result.lost.push(Fault { place: format!("the record {id:?}"), message: "it isn't there".into() });
+        result.lost.push(Fault { place: format!("the record {id:?}"), message: "it is missing".into() });
     }
     result.lost.extend(
         from.damage
@@ -250,7 +250,7 @@ impl Salvage<'_> {
         let edits = self.from.get(&layout::edits_key(id)).ok().flatten();
         let edits = edits.filter(|edits| record.edits == Some(Digest::of(edits)));
         if record.edits.is_some() && edits.is_none() {
-            self.lose(id, "its edits are no longer known as edits; its served text is kept");
+            self.lose(id, "its edits are no longer marked as edits; its served text is kept");
             record.edits = None;
             if let Some(served) = declarations.0.first_mut() {
                 let (base, text, original, access) = (record.seq, record.text, None, None);

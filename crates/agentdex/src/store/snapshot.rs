@@ -68,9 +68,10 @@ impl Snapshot {
         let mut saving = self.view.saving.lock();
         let Some(saved) = saving.as_mut() else { return Ok(()) };
         if saved.is_lost {
-            let source =
-                format!("more than {MOST_SAVED} bytes were overwritten while the backup was read; read it faster")
-                    .into();
+            let source = format!(
+                "more than {MOST_SAVED} bytes were overwritten while the backup was read; read the backup faster"
+            )
+            .into();
             return Err(Error::Store { doing: "taking a backup", source });
         }
         let (mut found, mut bytes) = (BTreeMap::new(), 0);

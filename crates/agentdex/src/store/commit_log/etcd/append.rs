@@ -159,10 +159,10 @@ impl Log {
     fn failed(&self, error: &Error) -> Option<Appended> {
         let attempt = self.state().attempt.clone();
         if error.is_transient() || attempt.is_none_or(|attempt| attempt.may_be_applied) {
-            tracing::debug!(%error, "an append has no answer");
+            tracing::debug!(%error, "an append was not answered");
             return None;
         }
-        tracing::warn!(%error, "etcd takes no commits");
+        tracing::warn!(%error, "etcd doesn't accept commits");
         Some(Appended::Away)
     }
 

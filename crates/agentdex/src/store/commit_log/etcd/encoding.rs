@@ -237,10 +237,10 @@ impl fmt::Display for Unreadable {
             Unreadable::Foreign => f.write_str("it isn't a commit of agentdex"),
             Unreadable::Damaged => f.write_str("it is damaged"),
             Unreadable::TooLarge(bytes) => {
-                write!(f, "it has {bytes} bytes, and at most {MAX_COMMIT_BYTES} are allowed")
+                write!(f, "it has {bytes} bytes, but at most {MAX_COMMIT_BYTES} are allowed")
             }
             Unreadable::Version(version) => {
-                write!(f, "it was written in format {version}, and this program uses format {FORMAT_VERSION}")
+                write!(f, "it was written in format {version}, but this program uses format {FORMAT_VERSION}")
             }
             Unreadable::MinorVersion(_) => {
                 f.write_str("it was written by a newer version of agentdex: upgrade this node")
@@ -332,7 +332,7 @@ mod tests {
         let error = Head::read(&value).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("it was written in format 9, and this program uses format {FORMAT_VERSION}")
+            format!("it was written in format 9, but this program uses format {FORMAT_VERSION}")
         );
         (value[5], value[7]) = (FORMAT_VERSION as u8, 1);
         assert_eq!(Head::read(&value).unwrap_err(), Unreadable::MinorVersion(1));

@@ -49,7 +49,7 @@ impl Log {
             match self.follow_once().await {
                 Err(Trouble::Broken(broken)) => return self.break_off(broken),
                 Err(Trouble::Etcd(Error::Closed)) => return,
-                Err(trouble) => tracing::debug!(?trouble, "the log of the cluster isn't followed"),
+                Err(trouble) => tracing::debug!(?trouble, "the log of the cluster can't be followed; retrying"),
             }
             let has_progressed = self.state().arrivals.next() > next;
             pause = if has_progressed { PAUSES.0 } else { (pause * 2).min(PAUSES.1) };
@@ -161,7 +161,7 @@ impl Log {
     async fn arrive(&self, number: u64, kv: &KeyValue) -> Result<(), Trouble> {
         let unreadable = |reason: Unreadable| Broken(format!("commit {number} can't be read: {reason}"));
         if self.keys.commit_number(&kv.key) != Some(number) {
-            return Err(Broken(format!("commit {number} is missing in etcd, but later ones are there")).into());
+            return Err(Broken(format!("commit {number} is missing in etcd, but later commits exist")).into());
         }
         let head = Head::read(&kv.value).map_err(unreadable)?;
         let parts = self.parts(number, &head).await?;
@@ -209,7 +209,7 @@ impl Log {
                 Err(Away)
             }
             Err(trouble) => {
-                tracing::debug!(?trouble, "the end of the log isn't known");
+                tracing::debug!(?trouble, "the end of the log can't be determined");
                 Err(Away)
             }
         }
@@ -222,7 +222,7 @@ impl Log {
 
     /// Returns the reason for no longer following a log that was replaced by another log.
     pub(super) fn replaced(&self) -> String {
-        "etcd has another log for this cluster than at the start of this node, or none".into()
+        "the log of this cluster in etcd was replaced or removed after the start of this node".into()
     }
 
     /// Returns the reason for no longer following a log without the commits after `last`, the last commit of this
@@ -245,7 +245,8 @@ impl Log {
     pub(super) fn check_header(&self, known: Option<Seen>, header: ResponseHeader) -> Result<(), Broken> {
         let seen = Seen { cluster: header.cluster_id, revision: header.revision };
         if known.is_some_and(|known| known.cluster != seen.cluster || known.revision > seen.revision) {
-            let reason = "etcd was restored from an older copy, or is another one: it has a lower revision than before, or another cluster id";
+            let reason = "etcd was restored from an older copy, or replaced by a different etcd: its revision is lower \
+                than before, or its cluster id differs";
             return Err(Broken(reason.into()));
         }
         let mut state = self.state();

@@ -72,8 +72,9 @@ impl Founding {
         }
         let answer = ask(client, &txn).await?;
         if answer.body.succeeded {
-            let none =
-                || Broken("there is no such cluster in this etcd: start a node with --cluster-init to found it".into());
+            let none = || {
+                Broken("this cluster does not exist in etcd; create it by starting a node with --cluster-init".into())
+            };
             return Ok(if self.is_first {
                 Ok(Founded { meta, revision: answer.header.revision })
             } else {
@@ -94,13 +95,13 @@ impl Founding {
         if *layout != LAYOUT || *format != FORMAT_VERSION {
             let of_program = format!("layout {LAYOUT} and format {FORMAT_VERSION}");
             let reason =
-                format!("the log in etcd has layout {layout} and format {format}, and this program {of_program}");
+                format!("the log in etcd has layout {layout} and format {format}, but this program uses {of_program}");
             return Err(Broken(reason));
         }
         if *registry != self.registry || *epoch != self.epoch {
             let key = String::from_utf8_lossy(&keys.meta()).into_owned();
             return Err(Broken(format!(
-                "the log in etcd ({key}) belongs to another registry, or to another epoch of it"
+                "the log in etcd ({key}) belongs to another registry, or to another epoch of this registry"
             )));
         }
         Ok(founded)
