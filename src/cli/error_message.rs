@@ -118,8 +118,8 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
                 }
                 "invalid-document" => "the document is not valid",
                 "credential-in-description" => {
-                    "the description contains credentials; remove them, revoke them, since they were transmitted, and \
-                     declare the authentication in `securityDefinitions`"
+                    "the description contains credentials; remove them, and declare the authentication in \
+                     `securityDefinitions`; also revoke the credentials, since they were transmitted"
                 }
                 _ => "the Thing Description is not valid",
             };

@@ -74,8 +74,8 @@ pub enum Error {
     /// The description contains credentials, and the registry refuses them
     /// ([`Redaction::Refuse`](crate::registry::Redaction::Refuse)) or can't replace them, for example in an id.
     #[error(
-        "the description contains credentials; remove them, revoke them, since they were transmitted, and declare the \
-         authentication in `securityDefinitions`: {0}"
+        "the description contains credentials; remove them, and declare the authentication in `securityDefinitions`; \
+         also revoke the credentials, since they were transmitted: {0}"
     )]
     CredentialInDescription(Report),
     /// A document in another format breaks the rules of its format, or can't be converted to a Thing.
@@ -143,7 +143,8 @@ pub enum Error {
     },
     /// The document lacks the required id.
     #[error(
-        "the document has no `id`; add one that is an absolute URI, or let the registry assign one when it is created"
+        "the document has no `id`; add an absolute URI as its `id`, or use an operation that assigns an id, such as \
+         POST /things"
     )]
     MissingId,
     /// The id in the document differs from the id in the address.
@@ -193,7 +194,9 @@ pub enum Error {
         found: Option<Seq>,
     },
     /// Other writers changed the Thing during every attempt to apply a merge patch.
-    #[error("{id:?} could not be patched, since others changed it during each of {attempts} attempts; try again")]
+    #[error(
+        "{id:?} could not be patched, since other writers changed it during each of {attempts} attempts; try again"
+    )]
     Contended {
         /// Id of the Thing.
         id: String,
@@ -242,7 +245,7 @@ pub enum Error {
     },
     /// An index (words, vectors, data, SPARQL), or the guardian's copy of the agents, did not reach the requested
     /// position in time.
-    #[error("an index did not catch up with the log within {seconds} s")]
+    #[error("an index did not catch up with the log within {seconds} s; try again later")]
     ConsistencyTimeout {
         /// Duration of the wait, in seconds.
         seconds: u64,
@@ -303,7 +306,10 @@ pub enum Error {
         id: String,
     },
     /// The Thing is a part of documents, and inherits their access.
-    #[error("{id:?} is a part of {} and inherits its access; change the access there", documents_of(documents))]
+    #[error(
+        "{id:?} is a part of {}, and inherits the access; change the access of the document instead",
+        documents_of(documents)
+    )]
     PartOfDocument {
         /// Id of the part.
         id: String,
@@ -333,7 +339,7 @@ pub enum Error {
     /// The write would store a version lower than the served version, with access that would also publish the served
     /// text.
     #[error(
-        "the requested access would also publish {} of {id:?}, which stays the served version; omit the access, or \
+        "the requested access would also publish {} of {id:?}, which continues to be served; omit the access, or \
          publish all versions with `versions=all`", served_version(served.as_deref())
     )]
     VersionNotServed {
@@ -393,7 +399,7 @@ pub enum Error {
         needed: u64,
     },
     /// The shared log of several stores has not confirmed the write yet, so the write may or may not happen.
-    #[error("the outcome of this write is unknown; read the Thing before you repeat it")]
+    #[error("the outcome of this write is unknown; read the Thing before you repeat the write")]
     OutcomeUnknown,
     /// The shared log of several stores does not respond. Nothing was written.
     #[error("the shared log does not respond; nothing was written")]
@@ -661,9 +667,10 @@ fn lossy_import(id: &str, format: &str, dropped: &str, edits: &[String]) -> Stri
         );
     }
     format!(
-        "this document is an export of {id:?} (format {format}) with edits that can't be made in its Thing Description: {}; \
-         undo them, or edit the Thing Description itself (`agentdex edit`, PATCH); importing the document would drop \
-         {dropped}; use another id, or confirm the loss (`replace=true`, `--replace`)",
+        "this document is an export of {id:?} (format {format}) with edits that can't be made in its Thing \
+         Description: {}. Undo these edits, or edit the Thing Description itself (`agentdex edit`, PATCH). Importing \
+         the document would drop {dropped}; to import it, use another id, or confirm the loss (`replace=true`, \
+         `--replace`)",
         edits.join(", ")
     )
 }
@@ -692,11 +699,11 @@ fn documents_of(documents: &[String]) -> String {
 
 fn not_member(is_given_up: bool) -> &'static str {
     if is_given_up {
-        "which was given up; a new namespace of the same name is a different one. Set another visibility or \
+        "which was given up; a new namespace with the same name is a different namespace. Set another visibility or \
          namespace in the write"
     } else {
-        "but you are not a member: set another visibility or namespace in the write, or let its owner add you with \
-         PUT /namespaces/{name}"
+        "but you are not a member: set another visibility or namespace in the write, or ask the owner of the \
+         namespace to add you with PUT /namespaces/{name}"
     }
 }
 
