@@ -70,7 +70,7 @@ fn only_what_all_searches_need_keeps_a_registry_from_being_ready() {
         }
         status.not_ready()
     };
-    assert_eq!(not_ready_while_rebuilding("search"), Some("search: rebuilding 1 of 9".to_owned()));
+    assert_eq!(not_ready_while_rebuilding("search"), Some("search: rebuilding, 1 of 9 records done".to_owned()));
     assert!(registry.status().followers.iter().any(|follower| follower.name == "shapes"));
     assert_eq!(not_ready_while_rebuilding("shapes"), None);
 }

@@ -376,7 +376,7 @@ fn parts_go_with_the_thing_of_their_document() {
     assert_eq!((&foreseen["dryRun"], &foreseen["effect"]), (&json!(true), &json!("removed")));
     assert_eq!(changes(&registry), before);
     let message =
-        "the Things of parts that are no longer declared by any document are removed: urn:agentspec:local:second";
+        "these Things are removed, since no document declares them as parts any more: urn:agentspec:local:second";
     let parts_removed = json!([{"pointer": "", "rule": "parts-removed", "message": message}]);
     assert_eq!(foreseen["warnings"], parts_removed);
     let call = registry.call("DELETE", &path("swarm")).header("prefer", "return=representation");

@@ -67,7 +67,7 @@ fn instructions_name_the_data_that_the_action_declares() {
 fn what_has_no_such_answers_says_what_there_is() {
     let registry = registry();
     let problem = registry.get("/things/urn:example:orders/actions/find/sacp").problem(404, "no-such-action");
-    assert!(problem["detail"].as_str().unwrap().contains("it has cancel, find order"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("its actions are cancel, find order"), "{problem}");
     let problem = registry.get("/things/urn:example:orders/actions/cancel/sacp").problem(404, "no-such-action");
     assert!(problem["detail"].as_str().unwrap().contains("\"@type\": \"sacp:Response\""), "{problem}");
     registry.get("/things/urn:example:none/actions/a/sacp").problem(404, "not-found");

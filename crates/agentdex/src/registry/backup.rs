@@ -243,7 +243,9 @@ fn read_head(file: &mut impl BufRead) -> Result<(BackupHead, bool)> {
         let known = FIRST_LINE.trim_end();
         let is_later = first.starts_with(b"agentdex-backup ");
         return Err(invalid(match is_later {
-            true => format!("it was taken by a later version of agentdex; this version reads `{known}`"),
+            true => {
+                format!("it was taken by a later version of agentdex; upgrade agentdex (this version reads `{known}`)")
+            }
             false => format!("it is not a backup: its first line isn't `{known}`"),
         }));
     }

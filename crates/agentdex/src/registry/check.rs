@@ -62,7 +62,7 @@ impl Registry {
             }
         };
         compare(stored.difference(&indexed).collect(), "lacks");
-        compare(indexed.difference(&stored).collect(), "still has");
+        compare(indexed.difference(&stored).collect(), "still contains");
         Ok(faults)
     }
 }

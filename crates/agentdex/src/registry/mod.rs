@@ -396,7 +396,7 @@ impl Registry {
         if sees_everything {
             metrics.push(Metric {
                 name: "agentdex_delayed_queries",
-                help: "Queries, saved or of event streams, that are too expensive to keep up with the log.",
+                help: "Saved queries and queries of event streams that are too expensive to keep up with the log.",
                 value: self.0.queries.delayed() as u64,
             });
             metrics.push(Metric {

@@ -17,7 +17,12 @@ const WRITE_ATTEMPTS: u32 = 8;
 
 /// Returns the refusal of a claim by anybody but its owner.
 pub(super) fn is_taken(namespace: &ClaimedNamespace) -> Error {
-    Error::AccessRefused { message: format!("the namespace {:?} belongs to another owner", namespace.name.as_str()) }
+    Error::AccessRefused {
+        message: format!(
+            "the namespace {:?} belongs to another owner; ask the owner to add you, or choose another name",
+            namespace.name.as_str()
+        ),
+    }
 }
 
 /// Proof that the site of a domain names an owner for the namespace of that domain.

@@ -39,7 +39,7 @@ pub(super) fn are_same(one: &str, other: &str) -> bool {
 pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
     let nothing = patch(ALL.map(|member| (member.to_owned(), Value::Null)));
     let message =
-        format!("left out, since only the registry sets these members, on imported Things: `{}`", ALL.join("`, `"));
+        format!("members that only the registry sets, on imported Things, are left out: `{}`", ALL.join("`, `"));
     Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
 }
 
@@ -94,7 +94,7 @@ pub(super) fn lost(before: &str, after: &str) -> Option<Violation> {
     let valid = |description| signature(description).filter(|found| found.status == Status::Valid);
     let before = valid(before).filter(|_| valid(after).is_none())?;
     let signer = before.kid.map_or_else(String::new, |kid| format!(" by {kid:?}"));
-    let message = format!("the previous description was signed{signer}, but this one is not");
+    let message = format!("the previous description had a valid signature{signer}, but the new description doesn't");
     Some(Violation::new("", "signature-lost", message))
 }
 

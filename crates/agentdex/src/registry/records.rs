@@ -60,7 +60,7 @@ impl Registry {
         let (access, is_kept) = self.access_here(record.owner, record.visibility, record.namespace);
         let expiry = Expiry { ttl: record.ttl, expires: record.expires };
         if expiry.is_due(Timestamp::now()) {
-            return Err(invalid(Violation::new("/expires", "expired", "it has expired".to_owned())));
+            return Err(invalid(Violation::new("/expires", "expired", "the record has expired".to_owned())));
         }
         let created = Some(record.created.min(Timestamp::now()));
         let is_sole = record.other_versions.is_empty() && record.version.is_none();

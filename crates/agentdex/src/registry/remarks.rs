@@ -35,7 +35,7 @@ impl Registry {
                 Remark::PartRemoved(part, _) => Some(part),
                 _ => None,
             }),
-            "the Things of parts that are no longer declared by any document are removed",
+            "these Things are removed, since no document declares them as parts any more",
         );
         warnings
     }
@@ -48,8 +48,8 @@ impl Registry {
     fn part_left(&self, part: &str, documents: &[String]) -> Option<Violation> {
         let seen: Vec<&str> = documents.iter().map(String::as_str).filter(|document| self.sees(document)).collect();
         let message = format!(
-            "{part} is no longer a part of the documents of {}; they only refer to it. If it is removed, their next \
-             import declares it again",
+            "{part} is no longer a part of the documents of {}; the documents only refer to {part}. If {part} is \
+             removed, the next import of the documents declares it again",
             named(&seen)
         );
         (!seen.is_empty()).then(|| Violation::new("", "part-left", message))
@@ -68,16 +68,16 @@ impl Registry {
             Remark::EditsKept { id: of, pointers } if of == id => {
                 let pointers: Vec<&str> = pointers.iter().map(String::as_str).collect();
                 let message = format!(
-                    "both this document and a manual edit change {}; the edit is served. To undo it, `PUT` the \
-                     result of `GET /things/{{id}}?version=latest`",
+                    "both this document and a manual edit change {}; the edit is served. To undo the edit, `PUT` \
+                     the result of `GET /things/{{id}}?version=latest`",
                     named(&pointers)
                 );
                 warning("edits-kept", message)
             }
             Remark::EditsNotServed(of) if of == id => warning(
                 "edits-not-served",
-                "manual edits are kept, but not served: the audience is now wider than when they were made, or the \
-                 result would be invalid"
+                "manual edits are kept, but not served: the audience is now wider than when the edits were made, or \
+                 the edited description would be invalid"
                     .to_owned(),
             ),
             Remark::DeclarationsEnded(of) if of == id => warning(
@@ -93,11 +93,12 @@ impl Registry {
             Remark::Lossy { id: of, version, format, losses } if of == id => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
                 let format = format.as_ref().map_or_else(String::new, |format| format!(" (format {format})"));
-                warning("lossy-import", format!("the version that is now served{version}{format} lacks {losses}"))
+                warning("lossy-import", format!("the newly served version{version}{format} lacks {losses}"))
             }
             Remark::VersionDropped(of, version) if of == id => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
-                warning("version-dropped", format!("the lowest version{version} is dropped, since at most 20 are kept"))
+                let message = format!("the lowest version{version} is dropped, since at most 20 versions are kept");
+                warning("version-dropped", message)
             }
             Remark::VersionsHidden { id: of, versions, has_original } if of == id => {
                 warning("versions-hidden", hidden(versions, *has_original))
@@ -105,8 +106,8 @@ impl Registry {
             Remark::AccessNarrowed { id: of, visibility } if of == id => warning(
                 "access-narrowed",
                 format!(
-                    "the Thing is now {visibility}, because its remaining versions are: removing a version never \
-                     publishes another version. To publish the Thing, change its access"
+                    "the Thing is now {visibility}, because its remaining versions are {visibility}: removing a \
+                     version never publishes another version. To publish the Thing, change its access"
                 ),
             ),
             Remark::PartRemoved(..)
@@ -132,8 +133,8 @@ fn hidden(versions: &[Option<String>], has_original: bool) -> String {
     let original = has_original.then_some("the original document, without edits");
     let names: Vec<&str> = names.iter().map(String::as_str).chain(original).collect();
     format!(
-        "the following stay hidden from some callers who can now see the Thing, because they were stored with narrower \
-         access: {}. To publish them, as far as you can read them, change the access with `?versions=all` \
+        "these texts stay hidden from some callers who can now see the Thing, because the texts were stored with \
+         narrower access: {}. To publish the texts that you can read, change the access with `?versions=all` \
          (`agentdex access --all-versions`)",
         named(&names)
     )

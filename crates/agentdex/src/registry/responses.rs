@@ -38,12 +38,14 @@ impl Registry {
                 .collect();
             return Err(refuse(match names.is_empty() {
                 true => "it has no actions".to_owned(),
-                false => format!("it has {}", names.join(", ")),
+                false => format!("its actions are {}", names.join(", ")),
             }));
         };
         let contract = DataContract::of_action(found).map_err(|error| refuse(error.to_string()))?;
         contract.ok_or_else(|| {
-            refuse("its `output` doesn't declare SACP responses (\"@type\": \"sacp:Response\")".to_owned())
+            refuse(
+                "the `output` of the action doesn't declare SACP responses (\"@type\": \"sacp:Response\")".to_owned(),
+            )
         })
     }
 }

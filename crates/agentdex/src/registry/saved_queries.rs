@@ -538,7 +538,8 @@ impl Registry {
                     tracing::warn!(
                         name,
                         code = error.code(),
-                        "a saved query keeps its threshold from an older version, since a new one can't be computed"
+                        "a saved query keeps its threshold from an older version, since a new threshold can't be \
+                         computed"
                     );
                     failed.insert(key);
                 }

@@ -30,7 +30,7 @@ impl Registry {
         }
         let message = format!(
             "{} has the same URL, but a different name, so this document got a new id; if both are the same agent, \
-             remove the new one ({own:?}), and import the document under the existing id (`id`, `--id`)",
+             remove the new Thing ({own:?}), and import the document under the existing id (`id`, `--id`)",
             named.join(", ")
         );
         Ok((!named.is_empty()).then(|| Violation::new("", "same-address", message)))

@@ -183,7 +183,7 @@ impl Registry {
             return Ok(false);
         };
         if self.grants().is_some() && self.1.owner() != Some(&known.owner) {
-            let message = format!("only its owner or an admin can give up the namespace {:?}", name.as_str());
+            let message = format!("only the owner of the namespace {:?} or an admin can give it up", name.as_str());
             return Err(Error::AccessRefused { message });
         }
         let author = self.author(AccessRequest::default())?;

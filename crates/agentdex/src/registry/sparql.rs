@@ -122,7 +122,7 @@ impl Registry {
     fn sparql(&self) -> Result<&Sparql> {
         self.0.rdf.sparql.as_ref().ok_or(Error::Unsupported {
             what: "SPARQL queries",
-            instead: "start it with --sparql, or search by /search?q= or /search/jsonpath?query=",
+            instead: "start it with --sparql, or search with /search?q= or /search/jsonpath?query=",
         })
     }
 

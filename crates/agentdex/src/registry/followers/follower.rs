@@ -128,7 +128,9 @@ impl FollowerStatus {
         match &self.state {
             FollowerState::Following if self.seq.is_some() => None,
             FollowerState::Following => Some(format!("{}: not yet started", self.name)),
-            FollowerState::Rebuilding { done, total } => Some(format!("{}: rebuilding {done} of {total}", self.name)),
+            FollowerState::Rebuilding { done, total } => {
+                Some(format!("{}: rebuilding, {done} of {total} records done", self.name))
+            }
             FollowerState::Failing { error } => Some(format!("{}: {error}; retrying", self.name)),
             FollowerState::Stopped => Some(format!("{}: stopped", self.name)),
         }

@@ -37,7 +37,7 @@ impl VectorFollower {
     }
 
     fn writer(&mut self) -> Result<&mut VectorWriter> {
-        self.writer.as_mut().ok_or(Error::Index { doing: "writing vectors", source: "they aren't open".into() })
+        self.writer.as_mut().ok_or(Error::Index { doing: "writing vectors", source: "the file isn't open".into() })
     }
 }
 

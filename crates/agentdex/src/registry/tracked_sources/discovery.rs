@@ -231,7 +231,7 @@ fn say_how_to_register(error: Error) -> Error {
             "; it requires credentials, which the registry doesn't send. Register the document as a file, or give a URL \
              that is publicly readable"
         }
-        Some(300..=399) => "; register the document itself, as a file, or a URL that is publicly readable",
+        Some(300..=399) => "; register the document as a file, or give a URL that is publicly readable",
         _ => "; give the URL of the document itself, or register it as a file",
     };
     let reason = format!("{reason}{advice}");
@@ -239,7 +239,7 @@ fn say_how_to_register(error: Error) -> Error {
 }
 
 fn no_place(url: &str) -> Error {
-    Error::FetchRefused { url: shown(url), reason: "there is no location to try".into() }
+    Error::FetchRefused { url: shown(url), reason: "no location to try for a description".into() }
 }
 
 /// True for a Thing Description that has a form with a relative URL but no base, so it must be called relative to the

@@ -119,8 +119,9 @@ impl Registry {
                     Err(error) => return Err(error),
                 }
             }
-            let message =
-                format!("its source was tracked for {id} until now; that Thing remains, but is no longer updated");
+            let message = format!(
+                "the source of this Thing was tracked for {id} until now; {id} stays, but is no longer updated"
+            );
             let warning = Violation::new("", "tracking-moved", message);
             imported.things.iter_mut().take(1).for_each(|first| first.warnings.push(warning.clone()));
         }
