@@ -218,7 +218,7 @@ fn bad_queries_are_refused_with_what_is_wrong() {
         (
             json!({"have": {"properties": {"a": {"type": "array", "items": {"type": "strng"}}}}}).to_string(),
             "invalid-query",
-            "`have` has the unknown type \"strng\" at /properties/a/items/type",
+            "`have` contains the unknown type \"strng\" at /properties/a/items/type",
         ),
         (
             json!({"have": {}, "limits": 5}).to_string(),

@@ -236,7 +236,7 @@ pub enum Error {
         reason: String,
     },
     /// The search index is being rebuilt.
-    #[error("the search index is being rebuilt: {done} of {total}")]
+    #[error("an index is being rebuilt ({done} of {total} records done); try again later")]
     IndexRebuilding {
         /// Number of records indexed so far.
         done: u64,

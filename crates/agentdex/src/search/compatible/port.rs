@@ -71,7 +71,7 @@ impl Data {
                 Some((pointer, name)) => {
                     let types = TYPES.join(", ");
                     let message =
-                        format!("`{what}` has the unknown type {name} at {pointer}/type; known types are {types}");
+                        format!("`{what}` contains the unknown type {name} at {pointer}/type; known types are {types}");
                     Err(Error::InvalidQuery { message })
                 }
                 None => Ok(Data { ports: ports.into() }),

@@ -53,7 +53,7 @@ impl Query {
     pub fn parse(text: &str) -> Result<Query> {
         let outline = guard::check(text)?;
         let path = JsonPath::parse(text).map_err(|error| Error::InvalidQuery {
-            message: format!("not a JSONPath at character {}: {}", error.position(), error.message()),
+            message: format!("invalid JSONPath at character {}: {}", error.position(), error.message()),
         })?;
         Ok(Query { path, outline })
     }

@@ -25,8 +25,8 @@ const VARIABLE_BYTES: u64 = 64 * 1024;
 /// Checks a query.
 pub(super) fn check(query: &Query) -> Result<()> {
     if query.dataset().is_some() {
-        let message = "FROM is not supported; the default graph contains the statements of all Things, and GRAPH \
-            <id> { … } those of a single Thing";
+        let message = "FROM is not supported; the default graph contains the statements of all Things; GRAPH <id> \
+            { … } selects the statements of a single Thing";
         return Err(invalid(message));
     }
     let pattern = match query {
@@ -150,7 +150,7 @@ impl Check {
         if shape.given > MAX_GIVEN_RESULTS {
             let message = format!(
                 "its VALUES and UNIONs combine to more than {MAX_GIVEN_RESULTS} results; use fewer, or connect them \
-                 by variables"
+                 by shared variables"
             );
             return Err(Error::QueryTooCostly { message });
         }

@@ -39,8 +39,8 @@ impl Exceeded {
                 format!("it takes longer than {} s; use more specific patterns, or add a LIMIT", TIME_BUDGET.as_secs())
             }
             Exceeded::Terms => format!(
-                "its intermediate results have more than {MAX_TERMS} terms; connect its patterns by variables, or \
-                 use more specific patterns"
+                "its intermediate results have more than {MAX_TERMS} terms; connect its patterns by shared variables, \
+                 or use more specific patterns"
             ),
             Exceeded::Texts => {
                 format!("it compares more than {MAX_TEXT_BYTES} bytes of strings; use fewer string filters")
