@@ -10,7 +10,7 @@ use std::{ops::RangeInclusive, path::PathBuf, str::FromStr};
 use anyhow::bail;
 use clap::{Args, Command, FromArgMatches, ValueEnum};
 
-pub use self::layers::{Flags, add_flags, read_toml, unknown_variables};
+pub use self::layers::{CLUSTER_PASSWORD, Flags, add_flags, read_toml, unknown_variables};
 use agentdex::{access::RoleMapping, registry::Redaction, td::Strictness};
 
 /// The data directory of the registry, by default.
@@ -207,6 +207,33 @@ pub struct Settings {
     /// Number of consecutive failed polls after which an agent is marked as stale
     #[arg(long, help_heading = "Outgoing requests", value_name = "NUMBER", default_value_t = 5, value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub stale_after: u32,
+    /// URLs of the members of etcd, separated by commas: run as a node of a cluster, whose log is in etcd
+    #[arg(long, help_heading = "Cluster", value_name = "URL", value_delimiter = ',', hide = true)]
+    pub cluster: Vec<String>,
+    /// Found the cluster with the content of this data directory if etcd has no cluster with this name
+    #[arg(long, help_heading = "Cluster", hide = true)]
+    pub cluster_init: bool,
+    /// Name of the cluster
+    #[arg(long, help_heading = "Cluster", value_name = "NAME", default_value = "agentdex", hide = true)]
+    pub cluster_name: String,
+    /// Name of this node [default: the host name and the port]
+    #[arg(long, help_heading = "Cluster", value_name = "NAME", hide = true)]
+    pub cluster_node: Option<String>,
+    /// User of etcd; the variable AGENTDEX_CLUSTER_PASSWORD contains the password
+    #[arg(long, help_heading = "Cluster", value_name = "NAME", hide = true)]
+    pub cluster_user: Option<String>,
+    /// PEM file with the certificate authorities of etcd [default: the system's]
+    #[arg(long, help_heading = "Cluster", value_name = "FILE", hide = true)]
+    pub cluster_ca: Option<PathBuf>,
+    /// PEM file with the client certificate for etcd
+    #[arg(long, help_heading = "Cluster", value_name = "FILE", hide = true)]
+    pub cluster_cert: Option<PathBuf>,
+    /// PEM file with the private key of the client certificate
+    #[arg(long, help_heading = "Cluster", value_name = "FILE", hide = true)]
+    pub cluster_key: Option<PathBuf>,
+    /// Time after which a node that has not kept up with the cluster stops serving
+    #[arg(long, help_heading = "Cluster", value_name = "SECONDS", default_value_t = 60, value_parser = number::<u64>(5..=HOUR), hide = true)]
+    pub cluster_stale_limit: u64,
     /// File with trusted public keys (JSON Web Key Set) for signed agent cards, or a folder of *.json and *.jwks files
     #[arg(long, help_heading = "Signatures", value_name = "PATH")]
     pub trusted_keys: Option<PathBuf>,
@@ -301,6 +328,14 @@ impl Settings {
             (
                 !issuer && (audience || has_oidc_details),
                 "oidc settings require an issuer: also set oidc_issuer (--oidc-issuer)",
+            ),
+            (
+                self.cluster.is_empty() && self.cluster_init,
+                "cluster_init requires the members of etcd: also set cluster (--cluster)",
+            ),
+            (
+                self.cluster_cert.is_some() != self.cluster_key.is_some(),
+                "cluster_cert and cluster_key (--cluster-cert, --cluster-key) require each other",
             ),
         ];
         match contradictions.iter().find(|(is_contradiction, _)| *is_contradiction) {

@@ -26,7 +26,7 @@ const PACKAGES: [(&str, &[&str]); 13] = [
     ("agentdex-guardian", &["api", "convert", "sacp", "td"]),
     ("agentdex-client", &["api", "td"]),
     ("agentdex-consumer", &["client", "convert", "fetch", "sacp", "td"]),
-    ("agentdex", &["api", "consumer", "convert", "fetch", "guardian", "sacp", "td"]),
+    ("agentdex", &["api", "consumer", "convert", "etcd", "fetch", "guardian", "sacp", "td"]),
     ("agentdex-server", &["", "api", "convert"]),
     ("agentdex-cli", &["", "client", "consumer", "server"]),
     ("agentdex-fuzz", &["", "server"]),

@@ -7,6 +7,7 @@ mod aos;
 mod bindings;
 mod cli;
 mod client;
+mod cluster;
 mod consumer;
 mod crash;
 mod damaged_index;

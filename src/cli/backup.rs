@@ -22,8 +22,9 @@ use super::{
 };
 use crate::settings::DEFAULT_DATA;
 use agentdex::{
-    Registry,
+    Error, Registry,
     registry::{self, RestoreOptions, Restored},
+    store::CopiedDirectory,
 };
 use agentdex_client::RegistryClient;
 
@@ -76,7 +77,16 @@ pub(super) async fn take(file: &TargetFile, client: &RegistryClient) -> anyhow::
 pub(super) fn take_of(directory: &Path, file: &TargetFile) -> anyhow::Result<ExitCode> {
     let mut target = Target::create(&file.file, file.force)?;
     check_has_registry(directory)?;
-    let registry = Registry::builder(directory).open()?;
+    let mut copy = None;
+    let registry = match Registry::open(directory) {
+        // Only its cluster may write to it.
+        Err(Error::ClusterDirectory { .. }) => {
+            let copy = copy.insert(CopiedDirectory::of(directory)?);
+            copy.leave_cluster()?;
+            Registry::open(copy.path())?
+        }
+        opened => opened?,
+    };
     let copied = registry
         .backup()
         .map_err(anyhow::Error::from)

@@ -13,6 +13,10 @@ pub(super) fn of(error: &anyhow::Error) -> Option<(ExitCode, String)> {
     let (path, is_behind) = match error {
         Error::StoreBehind { path, .. } => (path, true),
         Error::StoreDamaged { path, .. } => (path, false),
+        // The message says what to do.
+        Error::ClusterDirectory { .. } | Error::ClusterRefused { .. } => {
+            return Some((ExitCode::from(STATUS), String::new()));
+        }
         _ => return None,
     };
     let text = format!(

@@ -368,7 +368,7 @@ fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
     let damaged = damaged_store::of(error);
     if as_json {
         let mut object = error_message::to_json(error);
-        if let Some((_, text)) = &damaged {
+        if let Some((_, text)) = damaged.as_ref().filter(|(_, text)| !text.is_empty()) {
             object["hint"] = text.trim().into();
         }
         output::complain_json(&object);
@@ -377,7 +377,7 @@ fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
         if let Some(answer) = error.chain().find_map(error_message::rejected_answer_of) {
             answer_printer::complain_of_answer(answer);
         }
-        if let Some((_, text)) = &damaged {
+        if let Some((_, text)) = damaged.as_ref().filter(|(_, text)| !text.is_empty()) {
             output::complain(text.trim_end());
         }
     }

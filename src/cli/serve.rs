@@ -1,6 +1,7 @@
 //! `agentdex serve`: the registry with its listeners, until it is asked to stop.
 
 mod banner;
+mod cluster;
 mod descriptors;
 mod exposure;
 mod fetching;
@@ -179,6 +180,9 @@ fn open(settings: &Settings) -> anyhow::Result<Registry> {
     let mut builder = Registry::builder(&settings.data).options(options);
     if let Some(issuer) = fetching::issuer(settings, &fetcher)? {
         builder = builder.issuer(issuer);
+    }
+    if let Some(cluster) = cluster::options(settings)? {
+        builder = builder.cluster(cluster);
     }
     Ok(builder.tracking(fetching::tracking(settings, fetcher)?).open()?)
 }

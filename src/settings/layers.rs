@@ -30,6 +30,8 @@ const DEFAULT_FILE: &str = "agentdex.toml";
 const CONFIG: &str = "config";
 /// The settings that say which roles callers get.
 const LISTS_OF_ROLES: [&str; 2] = ["oidc_role", "tls_client_role"];
+/// Variable with the password of etcd's user, which is not a setting: neither a flag nor a file may contain it.
+pub const CLUSTER_PASSWORD: &str = "AGENTDEX_CLUSTER_PASSWORD";
 /// The most bytes of a settings file.
 const LARGEST_FILE: u64 = 1 << 20;
 /// Minimum Jaro-Winkler similarity (0 to 1) of a name that is suggested for a misspelled one.
@@ -349,7 +351,9 @@ pub fn unknown_variables(names: impl IntoIterator<Item = String>, others: &[Stri
         rests.into_iter().any(|rest| rest.starts_with("_SERVICE_") || rest.starts_with("_PORT"))
     };
     // Credentials of agents are called like their security schemes; what tests set is for debug builds.
-    let is_other = |name: &str| name.starts_with("AGENTDEX_CREDENTIAL_") || name.starts_with("AGENTDEX_TEST_");
+    let is_other = |name: &str| {
+        name.starts_with("AGENTDEX_CREDENTIAL_") || name.starts_with("AGENTDEX_TEST_") || name == CLUSTER_PASSWORD
+    };
     let is_meant = |name: &String| known.contains(name) || is_other(name) || is_of_cluster(name);
     let line = |name: &String| match nearest(name, known.iter().map(String::as_str)) {
         Some(nearest) => format!("{name} is not a setting; did you mean {nearest}?"),

@@ -38,6 +38,7 @@ const METHODS: &[(&str, &str)] = &[
     ("get /records", "records"),
     ("post /records", "write_records"),
     ("get /changes", "changes"),
+    ("get /cluster", "cluster"),
     ("post /convert", "convert"),
     ("get /events", "subscribe"),
     ("get /events/{kind}", "subscribe"),

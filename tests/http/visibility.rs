@@ -289,7 +289,7 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         ("POST", "/things/{id}/conversation")
         | ("GET", "/things/{id}/properties/{name}/value" | "/things/{id}/events/{name}/notifications") => Vec::new(),
         // For admins.
-        ("GET", "/keys" | "/backup" | "/audit" | "/records")
+        ("GET", "/keys" | "/backup" | "/audit" | "/records" | "/cluster")
         | ("POST", "/keys" | "/records" | "/clock/accept")
         | ("DELETE", "/keys/{id}") => Vec::new(),
         (_, path) if path.starts_with("/aos") => Vec::new(),

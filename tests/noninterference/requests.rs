@@ -73,7 +73,7 @@ const WORDS: [&str; 24] = [
 ];
 
 /// Reads of which no parameter is an id.
-const READS: [&str; 71] = [
+const READS: [&str; 72] = [
     "/",
     "/.well-known/oauth-protected-resource",
     "/.well-known/wot",
@@ -93,6 +93,7 @@ const READS: [&str; 71] = [
     "/audit",
     "/audit?since=3",
     "/backup",
+    "/cluster",
     "/changes",
     "/changes?since=0&limit=1",
     "/changes?since=0&limit=7",

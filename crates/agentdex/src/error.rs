@@ -283,6 +283,26 @@ pub enum Error {
         /// Description of the damage.
         found: String,
     },
+    /// The data directory belongs to a node of a cluster, and was opened without the cluster.
+    #[error("{} belongs to a node of a cluster; only `agentdex serve --cluster` can open it", path.display())]
+    ClusterDirectory {
+        /// Data directory.
+        path: PathBuf,
+    },
+    /// The data directory can't be that of a node of this cluster.
+    #[error("{} can't be used in this cluster: {reason}", path.display())]
+    ClusterRefused {
+        /// Data directory.
+        path: PathBuf,
+        /// Reason for the refusal, and what to do.
+        reason: String,
+    },
+    /// The log of the cluster can't be reached, or doesn't exist yet.
+    #[error("the log of the cluster is unavailable: {reason}")]
+    ClusterUnavailable {
+        /// Reason, with the address of etcd.
+        reason: String,
+    },
     /// The format of the data directory is unknown to this version.
     #[error("{} has the store format {found}, but this version reads format {supported}", path.display())]
     UnsupportedStoreFormat {
@@ -567,6 +587,9 @@ impl Error {
             Error::StoreInUse { .. } => "store-in-use",
             Error::StoreBehind { .. } => "store-behind",
             Error::StoreDamaged { .. } => "store-damaged",
+            Error::ClusterDirectory { .. } => "cluster-directory",
+            Error::ClusterRefused { .. } => "cluster-refused",
+            Error::ClusterUnavailable { .. } => "cluster-unavailable",
             Error::UnsupportedStoreFormat { .. } => "unsupported-store-format",
             Error::Store { .. } => "store-failed",
             Error::Index { .. } => "index-failed",
@@ -640,6 +663,7 @@ impl Error {
                     | Error::ConsistencyTimeout { .. }
                     | Error::DiskFull { .. }
                     | Error::LogUnavailable
+                    | Error::ClusterUnavailable { .. }
                     | Error::FetchTimedOut { .. }
                     | Error::FetchBusy { .. }
             ),

@@ -9,7 +9,8 @@
 //! - [`Answer`], [`ThingCollection`], [`Summary`]: hits and lists; [`Created`], [`DryRun`], [`BatchResult`]: writes;
 //! - [`Imported`], [`Converted`], [`TrackedSource`], [`FullRecord`]: documents of other formats, records;
 //! - [`Turn`], [`Answered`], [`TurnEvent`], [`SacpReading`]: conversations; [`PropertyValue`], [`AgentEvent`]: properties and events of agents;
-//! - [`About`], [`Ready`], [`ClockAccepted`], [`ProtectedResource`]: the registry itself; [`Problem`]: failures;
+//! - [`About`], [`Ready`], [`ClockAccepted`], [`Cluster`], [`ProtectedResource`]: the registry itself; [`Problem`]:
+//!   failures;
 //! - [`mcp_registry`]: the API of MCP registries;
 //! - [`ClientConfigurations`]: configurations of MCP clients;
 //! - [`access`]: roles, API keys, owners and visibility;
@@ -24,6 +25,7 @@ mod audit;
 mod change;
 mod changes;
 mod client_configuration;
+mod cluster;
 mod compatible;
 mod conversation;
 mod converted;
@@ -61,6 +63,7 @@ pub use self::{
     change::{Change, ChangeKind, DeletionReason, Precondition},
     changes::{Changes, History},
     client_configuration::{ClientConfiguration, ClientConfigurations, ConfigurationVariable},
+    cluster::{Cluster, ClusterNode},
     compatible::{
         CapabilityNeighbors, Chain, ChainLink, ChainStep, CompatibleHit, CompatibleResult, ComposeResult, DataLink,
         MissingData, Neighbors, Side,

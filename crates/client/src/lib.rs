@@ -22,7 +22,7 @@ mod transport;
 
 use std::{borrow::Cow, fmt, pin::Pin, time::Duration};
 
-use agentdex_api::{ClockAccepted, Ready, ThingCollection};
+use agentdex_api::{ClockAccepted, Cluster, Ready, ThingCollection};
 use futures_util::{Stream, TryStreamExt, stream};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
@@ -490,6 +490,15 @@ impl RegistryClient {
     pub async fn accept_clock(&self) -> Result<ClockAccepted> {
         let request = self.request(Method::POST, "clock/accept", &[]);
         read(&text(self.send(request).await?).await?, "the result of a clock reset")
+    }
+
+    /// Returns the state of the cluster, as known to the node that answers.
+    ///
+    /// # Errors
+    /// [`Error::Refused`], with the status 404 if the registry is not a node of a cluster; [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
+    pub async fn cluster(&self) -> Result<Cluster> {
+        read(&text(self.send(self.request(Method::GET, "cluster", &[])).await?).await?, "the state of a cluster")
     }
 
     fn request(&self, method: Method, path: &str, parameters: &[(&str, &str)]) -> RequestBuilder {

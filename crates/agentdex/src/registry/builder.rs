@@ -33,7 +33,7 @@ use crate::{
         position_of_index,
         semantic::{Meaning, position_of_vectors},
     },
-    store::{Named, Store},
+    store::{Named, SharedLog, Store},
     td::Strictness,
 };
 
@@ -45,6 +45,8 @@ pub struct Builder {
     options: Options,
     strict: bool,
     pub(super) network: NetworkOptions,
+    /// Log of the cluster, if the registry is a node of a cluster.
+    pub(super) cluster: Option<SharedLog>,
 }
 
 impl Builder {
@@ -54,6 +56,7 @@ impl Builder {
             options: Options::default(),
             strict: false,
             network: NetworkOptions::default(),
+            cluster: None,
         }
     }
 
@@ -97,13 +100,16 @@ impl Builder {
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] if an option requires a disabled feature of the library, [`Error::StoreInUse`],
-    /// [`Error::UnsupportedStoreFormat`], [`Error::Store`], [`Error::Index`], [`Error::Io`].
+    /// [`Error::UnsupportedStoreFormat`], [`Error::ClusterDirectory`] for the directory of a node that is opened without
+    /// its cluster, [`Error::ClusterRefused`] for a directory that is not that of a node of this cluster,
+    /// [`Error::ClusterUnavailable`], [`Error::Store`], [`Error::Index`], [`Error::Io`].
     pub fn open(mut self) -> Result<Registry> {
         if self.strict {
             self.options.strictness = Strictness::Strict;
         }
         self.options.check_features()?;
-        let options = self.options.store.clone().followed(followed(&self.directory));
+        let mut options = self.options.store.clone().followed(followed(&self.directory));
+        options.log = self.cluster.or(options.log);
         let store = Store::open(&self.directory, options)?;
         permissions::warn_of_other_users(&self.directory);
         let mut followers = Followers::new();

@@ -13,6 +13,7 @@ mod builder;
 mod catch_up;
 mod check;
 mod clock;
+mod cluster;
 mod commit;
 mod compatible;
 mod compose;
@@ -87,6 +88,8 @@ use std::sync::{
 
 use tokio::sync::watch;
 
+#[cfg(feature = "cluster")]
+pub use self::cluster::ClusterOptions;
 #[cfg(feature = "fetch")]
 pub use self::issuer::IssuerOptions;
 pub use self::{
@@ -429,6 +432,7 @@ impl Registry {
             closed_to_writes: self.0.store.closed_to_writes(),
             disk_full: self.0.store.check_space().err().map(|error| error.to_string()),
             clock_behind: clock::log_ahead(&self.0.store),
+            cluster: self.cluster(),
         }
     }
 

@@ -79,7 +79,11 @@ pub fn inspect_with(directory: &Path, progress: impl Fn(InspectionStep)) -> Resu
         return Ok(inspection);
     }
     progress(InspectionStep::Compare);
-    let registry = match Registry::open(copy.path()) {
+    let opened = match Registry::open(copy.path()) {
+        Err(Error::ClusterDirectory { .. }) => copy.leave_cluster().and_then(|()| Registry::open(copy.path())),
+        opened => opened,
+    };
+    let registry = match opened {
         Err(Error::StoreBehind { commits, found, expected, .. }) => {
             inspection.verdict = Verdict::Behind { commits, found, expected };
             return Ok(inspection);

@@ -247,8 +247,9 @@ impl Registry {
     /// Same as [`Registry::ready_to_search`], and if `consistent`, [`Error::ConsistencyTimeout`] if the vectors
     /// aren't ready after 5 s.
     pub async fn ready_to_search_in(&self, mode: Mode, consistent: bool) -> Result<()> {
-        let target = self.last_seq();
         self.ready_to_search(consistent).await?;
+        // Contains what the index was waited for.
+        let target = self.last_seq();
         if let Some((meaning, making)) = self.0.meaning.as_ref().filter(|_| mode != Mode::Lexical) {
             let status = making.status();
             if consistent && (status.is_ready() || mode == Mode::Semantic) {
@@ -273,9 +274,10 @@ impl Registry {
     /// share the required commit of the index. Uses no thread while waiting.
     ///
     /// # Errors
-    /// [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::ShuttingDown`].
+    /// [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::LogUnavailable`] for a node of a
+    /// cluster that can't find out what the others have written, [`Error::ShuttingDown`].
     pub async fn refreshed(&self) -> Result<Seq> {
-        let target = self.last_seq();
+        let target = self.0.store.acknowledged().await?;
         let shown = self.0.search.freshness(Duration::ZERO)?.ok_or_else(|| self.rebuilding())?;
         if shown.seq >= target {
             return Ok(shown.seq);

@@ -96,11 +96,12 @@ impl Registry {
     /// Uses no thread while waiting.
     ///
     /// # Errors
-    /// If `consistent`: [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::ShuttingDown`].
+    /// If `consistent`: [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::LogUnavailable`],
+    /// [`Error::ShuttingDown`].
     /// [`Error::Unsupported`] if SPARQL is disabled.
     pub async fn ready_for_sparql(&self, consistent: bool) -> Result<()> {
         let sparql = self.sparql()?;
-        let target = self.last_seq();
+        let target = if consistent { self.0.store.acknowledged().await? } else { self.last_seq() };
         let status = sparql.following.status();
         let Some(seq) = status.seq else { return Err(self.reading_statements(sparql)) };
         if seq >= target {

@@ -1,10 +1,15 @@
 //! Status of a registry, for health checks and metrics.
 
+use agentdex_api::Cluster;
+
 use super::{
     clock,
     followers::{FollowerStatus, OPTIONAL},
 };
 use crate::change::{Seq, Timestamp};
+
+/// Time in seconds after which a node that has not kept up with its cluster isn't ready.
+const MOST_BEHIND: f64 = 10.0;
 
 /// Health of a registry: the end of its log, its followers, and whether it accepts writes.
 ///
@@ -33,6 +38,8 @@ pub struct Status {
     pub disk_full: Option<String>,
     /// Time of the log if the clock is more than a day behind it.
     pub clock_behind: Option<Timestamp>,
+    /// State of the cluster, if the registry is a node of a cluster.
+    pub cluster: Option<Cluster>,
 }
 
 impl Status {
@@ -43,9 +50,21 @@ impl Status {
         let closed =
             self.closed_to_writes.is_some().then(|| "the registry accepts no writes until it is restarted".into());
         let full = self.disk_full.is_some().then(|| "the disk has no room for writes".into());
-        let closed = closed.or(full);
+        let closed = closed.or(full).or_else(|| self.behind_cluster());
         let mut needed = self.followers.iter().filter(|follower| !OPTIONAL.contains(&follower.name));
         closed.or_else(|| needed.find_map(FollowerStatus::reason))
+    }
+
+    /// Returns the reason why a node of a cluster isn't ready: it lacks writes of the others.
+    fn behind_cluster(&self) -> Option<String> {
+        let Cluster { behind_for, problem, .. } = self.cluster.as_ref()?;
+        match problem {
+            Some(problem) => Some(format!("this node no longer follows its cluster: {problem}")),
+            None if *behind_for >= MOST_BEHIND => {
+                Some(format!("this node has not kept up with its cluster for {behind_for:.0} s"))
+            }
+            None => None,
+        }
     }
 
     /// Returns notes for the operator about problems that don't affect readiness.

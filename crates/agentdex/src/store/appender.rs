@@ -13,14 +13,16 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    thread,
+    time::{Duration, Instant},
 };
 
 use uuid::Uuid;
 
 use super::{
-    commit_log::{Appended, Away, Broken, Commit, CommitId, CommitLog, SharedLog},
+    commit_log::{Appended, Arrived, Away, Broken, Commit, CommitId, CommitLog, Progress},
     effects::Staged,
-    install::{Folded, InstallError, MAX_COMMIT_BYTES},
+    install::{Folded, InstallError, MAX_COMMIT_BYTES, stamped},
     overlay::Pairs,
     view::View,
     work::{Decided, Work},
@@ -30,6 +32,9 @@ use crate::{Error, Result};
 
 /// Maximum number of commits read from the log at a time.
 const READ_AT_ONCE: usize = 64;
+
+/// Pause before commits are read again that haven't arrived.
+const CATCH_UP_PAUSE: Duration = Duration::from_millis(5);
 
 /// Connection of a store to the shared log. Only a single thread may append and follow at a time.
 pub(super) struct Appender {
@@ -54,7 +59,7 @@ enum Fate<T> {
 }
 
 impl Appender {
-    pub fn new(SharedLog(log): SharedLog, view: Arc<View>, work: Arc<Mutex<Work>>) -> Appender {
+    pub fn new(log: Arc<dyn CommitLog>, view: Arc<View>, work: Arc<Mutex<Work>>) -> Appender {
         let (run, _) = Uuid::new_v4().as_u64_pair();
         let (count, undecided, is_behind) = Default::default();
         Appender { log, view, work, run, count, undecided, is_behind }
@@ -166,9 +171,10 @@ impl Appender {
             let commit = self.commit_of(&staged, has_more());
             *fate = Fate::Sent;
             match log.append(&commit) {
-                Appended::Done => {
+                Appended::Done(stamp) => {
                     *fate = Fate::Decided(outcome);
-                    return self.work().show(&self.view, staged).map_err(|reason| self.closed_by(reason));
+                    let local = stamped(stamp);
+                    return self.work().show(&self.view, staged, &local).map_err(|reason| self.closed_by(reason));
                 }
                 Appended::Taken => *fate = Fate::NotSent,
                 Appended::Unknown => {
@@ -198,7 +204,7 @@ impl Appender {
                 continue;
             }
             match self.log.append(&commit) {
-                Appended::Done => self.install_all([commit.pairs.clone()])?,
+                Appended::Done(stamp) => self.install_all([Arrived { pairs: commit.pairs.clone(), stamp }])?,
                 Appended::Taken => {}
                 Appended::Unknown | Appended::Away => {
                     self.is_behind.store(true, Ordering::Relaxed);
@@ -206,6 +212,26 @@ impl Appender {
                 }
                 Appended::Lost(Broken(reason)) => return Err(self.closed_by(reason)),
             }
+        }
+    }
+
+    /// Installs all commits that the log contains now. Waits at most for `patience` while the log can't be reached.
+    pub fn catch_up(&self, patience: Duration) -> Result<()> {
+        let mut reached = Instant::now();
+        loop {
+            let number = self.number();
+            let end = match self.follow() {
+                Ok(true) => self.log.end().ok(),
+                Ok(false) => None,
+                Err(error) => return Err(error),
+            };
+            match end {
+                Some(end) if end <= self.number() => return Ok(()),
+                None if reached.elapsed() >= patience => return Err(Error::LogUnavailable),
+                _ if self.number() > number => reached = Instant::now(),
+                _ => {}
+            }
+            thread::sleep(CATCH_UP_PAUSE);
         }
     }
 
@@ -229,22 +255,34 @@ impl Appender {
         }
     }
 
-    fn install_all(&self, commits: impl IntoIterator<Item = Pairs>) -> Result<()> {
+    fn install_all(&self, commits: impl IntoIterator<Item = Arrived>) -> Result<()> {
         for commits in Folded::fold(commits) {
             self.work().install(&self.view, commits).map_err(|error| match error {
                 // It is installed as soon as there is space.
                 InstallError::Store(error @ (Error::DiskFull { .. } | Error::ShuttingDown)) => error,
                 error => self.closed_by(error.to_string()),
             })?;
+            let number = self.number();
+            self.log.report(Progress { number, synced: number });
         }
         Ok(())
     }
 
     /// Syncs the last commit, unless it couldn't be written to this store.
     pub fn sync(&self) {
-        if let Err(reason) = self.work().sync_shown(&self.view) {
-            self.view.close(reason);
+        let (synced, number) = {
+            let mut work = self.work();
+            (work.sync_shown(&self.view), work.state.commit)
+        };
+        match synced {
+            Ok(()) => self.log.report(Progress { number, synced: number }),
+            Err(reason) => self.view.close(reason),
         }
+    }
+
+    /// Returns the log.
+    pub fn log(&self) -> &dyn CommitLog {
+        &*self.log
     }
 
     fn commit_of(&self, staged: &Staged, has_more: bool) -> Arc<Commit> {

@@ -24,6 +24,7 @@ use super::install::{Folded, InstallError};
 use super::{
     appender::Appender,
     clock::LogClock,
+    commit_log::{CaughtUp, CommitLog, LogStatus},
     layout,
     local::WRITE_AFTER,
     overlay::Pairs,
@@ -41,6 +42,9 @@ use crate::{Error, Result, change::Timestamp};
 
 /// Maximum number of rounds that a thread commits before it hands over.
 const ROUNDS_LED: usize = 8;
+
+/// Maximum time that a store which is being opened waits for its log.
+const CATCH_UP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Pause before the next attempt to follow the log.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
@@ -62,7 +66,14 @@ pub(super) struct Committer {
 }
 
 impl Committer {
-    pub fn new(view: Arc<View>, files: DataFiles, witness: Arc<Witness>, state: State) -> Result<Committer> {
+    /// Creates the committer of a store. `log` is the log shared with other stores, if any.
+    pub fn new(
+        view: Arc<View>,
+        files: DataFiles,
+        witness: Arc<Witness>,
+        state: State,
+        log: Option<Arc<dyn CommitLog>>,
+    ) -> Result<Committer> {
         let next_grace = view.expiries.grace.pending().map(|_| IVec::from(layout::EXPIRIES));
         let time = Arc::new(LogClock::load(&view)?);
         let work = Arc::new(Mutex::new(Work {
@@ -74,7 +85,7 @@ impl Committer {
             is_ending: false,
             shown: None,
         }));
-        let appender = view.options.log.clone().map(|log| Appender::new(log, view.clone(), work.clone()));
+        let appender = log.map(|log| Appender::new(log, view.clone(), work.clone()));
         let (queue, background, idle) = (Mutex::default(), Condvar::new(), Condvar::new());
         Ok(Committer { view, queue, background, idle, work, witness, time, appender })
     }
@@ -165,7 +176,7 @@ impl Committer {
         view.check_open_to_writes()?;
         let Decided { outcome, staged } = decide(&mut work)?;
         let written = match staged {
-            Some(staged) if !is_synced => work.show(view, staged),
+            Some(staged) if !is_synced => work.show(view, staged, &Pairs::new()),
             staged => work.make_durable(view, staged, Pairs::new()),
         };
         written.map(|()| outcome).map_err(|reason| {
@@ -276,6 +287,35 @@ impl Committer {
             tracing::debug!(%error, "the store can't follow its log");
             self.follow_later();
         }
+    }
+
+    /// Installs all commits that the log contains when the store is opened, and returns the state after them.
+    pub fn catch_up(&self) -> Result<State> {
+        if let Some(appender) = &self.appender {
+            self.alone(|| appender.catch_up(CATCH_UP_PATIENCE))?;
+        }
+        Ok(self.work().state)
+    }
+
+    /// Returns the state of the log shared with other stores, if any.
+    pub fn log_status(&self) -> Option<(LogStatus, u64)> {
+        let status = self.appender.as_ref()?.log().status()?;
+        Some((status, self.work().state.commit))
+    }
+
+    /// See [`super::Store::acknowledged`].
+    pub fn caught_up(&self) -> Option<CaughtUp> {
+        Some(self.appender.as_ref()?.log().caught_up())
+    }
+
+    /// See [`super::Store::leads`].
+    pub fn leads(&self) -> bool {
+        self.appender.as_ref().is_none_or(|appender| appender.log().leads())
+    }
+
+    /// See [`super::Store::behind_for`].
+    pub fn behind_for(&self) -> Option<Duration> {
+        self.appender.as_ref()?.log().behind_for()
     }
 
     /// Follows the log whenever it contains commits of other stores.

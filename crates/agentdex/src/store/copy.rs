@@ -8,7 +8,10 @@ use std::{
 use uuid::Uuid;
 
 use super::{
-    directory::{STORE, create_directory, wait_for_lock},
+    directory::{STORE, create_directory, open_tree, wait_for_lock},
+    layout,
+    options::Options,
+    overlay::batch_of,
     space::Space,
     witness,
 };
@@ -58,6 +61,17 @@ impl CopiedDirectory {
             copied => drop(copied.map_err(failed)?),
         }
         Ok(copy)
+    }
+
+    /// Makes the copy a registry of its own, if it is the copy of a node of a cluster, so that it can be opened.
+    ///
+    /// # Errors
+    /// [`Error::Store`], and other errors of opening the store.
+    pub fn leave_cluster(&self) -> Result<()> {
+        let failed = |source: sled::Error| Error::Store { doing: "leaving a cluster", source: source.into() };
+        let tree = open_tree(&self.0, &Options::default())?;
+        tree.apply_batch(batch_of([(layout::NODE_KEY.into(), None)])).map_err(failed)?;
+        tree.flush().map_err(failed).map(drop)
     }
 
     /// Returns the path of the copy.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sled::IVec;
 
 use super::{
+    commit_log::{Arrived, Stamp},
     database::Database,
     effects::value_of,
     layout,
@@ -35,12 +36,21 @@ pub(super) struct Folded {
     /// Size of all keys and values in bytes, including replaced values.
     bytes: usize,
     is_foldable: bool,
+    /// Stamp of the last commit.
+    stamp: Option<Stamp>,
 }
 
+#[cfg(test)]
 impl From<Pairs> for Folded {
-    /// Wraps a single commit.
     fn from(pairs: Pairs) -> Folded {
         Folded::of(pairs, 1)
+    }
+}
+
+impl From<Arrived> for Folded {
+    /// Wraps a single commit.
+    fn from(Arrived { pairs, stamp }: Arrived) -> Folded {
+        Folded { stamp, ..Folded::of(pairs, 1) }
     }
 }
 
@@ -49,20 +59,25 @@ impl Folded {
     pub fn of(pairs: Pairs, commits: u64) -> Folded {
         let bytes = pairs.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, |value| value.len())).sum();
         let is_foldable = pairs.iter().all(is_foldable);
-        Folded { pairs: pairs.into_iter().collect(), commits, bytes, is_foldable }
+        Folded { pairs: pairs.into_iter().collect(), commits, bytes, is_foldable, stamp: None }
     }
 
     /// Folds consecutive commits, so that a store that is behind installs fewer batches. A commit is not folded if its
     /// intermediate values matter to the state in memory.
-    pub fn fold(commits: impl IntoIterator<Item = Pairs>) -> Vec<Folded> {
+    pub fn fold<C: Into<Folded>>(commits: impl IntoIterator<Item = C>) -> Vec<Folded> {
         let mut folded: Vec<Folded> = Vec::new();
-        for commit in commits.into_iter().map(Folded::from) {
+        for commit in commits.into_iter().map(C::into) {
             match folded.last_mut() {
                 Some(last) if last.has_room_for(&commit) => last.append(commit),
                 _ => folded.push(commit),
             }
         }
         folded
+    }
+
+    /// Returns the stamp of the last commit, as a pair to be written with it.
+    pub fn stamped(&self) -> Pairs {
+        stamped(self.stamp.clone())
     }
 
     /// Returns the size of the keys and values in bytes, including replaced values.
@@ -79,7 +94,13 @@ impl Folded {
         self.pairs.extend(next.pairs);
         self.commits += next.commits;
         self.bytes += next.bytes;
+        self.stamp = next.stamp;
     }
+}
+
+/// Returns the stamp of a commit, as a pair to be written with it.
+pub(super) fn stamped(stamp: Option<Stamp>) -> Pairs {
+    stamp.map(|stamp| (layout::NODE_KEY.into(), Some(stamp))).into_iter().collect()
 }
 
 /// True for a pair of which only the last value matters. Entries of the log must not be dropped by the batch that adds

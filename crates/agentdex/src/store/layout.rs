@@ -25,6 +25,7 @@
 //! | `v/<id>` | seq: u64 | last log entry at which the Thing was restricted; dropped together with that entry |
 //! | `n/p/<follower>` | epoch: u64, seq: u64 | node-local: position of a follower |
 //! | `n/s/<name>` | as given | node-local: session of a network follower |
+//! | `n/c` | JSON | node-local, in a node of a cluster: its last commit in the [log of the cluster](super::commit_log) |
 //! | `n/q/<name>` | as given | saved query without an owner |
 //! | `n/q/<owner>` 0 `<name>` | as given | saved query; names of owners contain no zero byte |
 //! | `n/k/<id>` | as given | API key |
@@ -113,6 +114,7 @@ pub(super) const LOG: &[u8] = b"l/";
 const HISTORY: &[u8] = b"h/";
 pub(super) const POSITIONS: &[u8] = b"n/p/";
 pub(super) const SESSIONS: &[u8] = b"n/s/";
+pub(super) const NODE_KEY: &[u8] = b"n/c";
 pub(super) const QUERIES: &[u8] = b"n/q/";
 pub(super) const KEYS: &[u8] = b"n/k/";
 pub(super) const NAMESPACES: &[u8] = b"n/n/";

@@ -162,7 +162,11 @@ pub use self::{
     },
 };
 
+#[cfg(feature = "cluster")]
+pub(crate) use self::commit_log::etcd::{EtcdCluster, Limits, NodeOptions};
+
 pub(crate) use self::{
+    commit_log::{LogStatus, SharedLog},
     listeners::{Listener, Named},
     named_write::Expects,
 };
@@ -218,12 +222,19 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::Error::StoreInUse`], [`crate::Error::UnsupportedStoreFormat`], [`crate::Error::StoreBehind`] and
-    /// [`crate::Error::StoreDamaged`] (in which case nothing was written), [`crate::Error::Store`],
+    /// [`crate::Error::StoreDamaged`] (in which case nothing was written), [`crate::Error::ClusterDirectory`],
+    /// [`crate::Error::ClusterRefused`], [`crate::Error::ClusterUnavailable`], [`crate::Error::Store`],
     /// [`crate::Error::Io`].
     pub fn open(directory: &Path, options: Options) -> Result<Store> {
-        let Opened { view, files, witness, state } = open::open(directory, options)?;
+        let Opened { view, files, witness, state, log } = open::open(directory, options)?;
         let view = Arc::new(view);
-        let committer = Arc::new(Committer::new(view.clone(), files, Arc::new(witness), state)?);
+        let committer = Arc::new(Committer::new(view.clone(), files, Arc::new(witness), state, log)?);
+        if view.options.log.is_some() {
+            let caught_up = committer.catch_up();
+            let checked =
+                caught_up.and_then(|state| open::check_followed(directory, &view.options.followed, &view.slot(&state)));
+            checked.inspect_err(|_| committer.release())?;
+        }
         let start = |name: &str, run: fn(&Committer)| {
             let running = committer.clone();
             let thread = thread::Builder::new().name(name.into()).spawn(move || run(&running));
@@ -263,6 +274,36 @@ impl Store {
     /// Returns the UUID of the registry, generated when the store was created.
     pub fn registry_id(&self) -> uuid::Uuid {
         self.view.registry_id
+    }
+
+    /// Returns the state of the log shared with other stores, if any, and the number of the last commit of this store.
+    pub(crate) fn log_status(&self) -> Option<(LogStatus, u64)> {
+        self.handle.committer.log_status()
+    }
+
+    /// Returns the end of the log once it contains all writes acknowledged before the call, by this store or by another
+    /// store with the same shared log.
+    ///
+    /// # Errors
+    /// [`crate::Error::LogUnavailable`] if the shared log doesn't respond, or if this store is too far behind it.
+    pub(crate) fn acknowledged(&self) -> impl Future<Output = Result<Seq>> + Send + use<> {
+        let (caught_up, end) = (self.handle.committer.caught_up(), self.durable());
+        async move {
+            if let Some(caught_up) = caught_up {
+                caught_up.await.map_err(|_| Error::LogUnavailable)?;
+            }
+            Ok(*end.borrow())
+        }
+    }
+
+    /// True if this store carries out the periodic work for all stores with the same shared log, or has no such log.
+    pub fn leads(&self) -> bool {
+        self.handle.committer.leads()
+    }
+
+    /// Returns the time since this store last contained all commits in the log shared with other stores, if any.
+    pub(crate) fn behind_for(&self) -> Option<Duration> {
+        self.handle.committer.behind_for()
     }
 
     /// Adds a listener to changes of API keys, saved queries, and metadata.

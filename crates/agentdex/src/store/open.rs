@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::{
     audit::Audit,
+    commit_log::{CommitLog, Identity, LastCommit, OpenedLog, SharedLog},
     database::Database,
     directory::{FOREIGN, STORE, check_version, create_directory, lock_opening, open_tree, unsupported, wait_for_lock},
     expiry::{Expiries, Grace},
@@ -41,7 +42,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    change::{Epoch, Seq, Timestamp},
+    change::{Epoch, Position, Seq, Timestamp},
 };
 
 /// An open store.
@@ -50,6 +51,8 @@ pub(super) struct Opened {
     pub files: DataFiles,
     pub witness: Witness,
     pub state: State,
+    /// Log shared with other stores, if any.
+    pub log: Option<Arc<dyn CommitLog>>,
 }
 
 /// Opens or creates the store in `directory`. A store that falls short of its witness is not modified.
@@ -116,14 +119,18 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
             }
             identity(&tree)?
         }
-        None => initialize(directory, &tree, seen)?,
+        None => initialize(directory, &tree, seen, options.log.as_ref())?,
     };
+    let stamp = tree.get(layout::NODE_KEY).map_err(reading)?;
+    if stamp.is_some() && options.log.is_none() {
+        return Err(Error::ClusterDirectory { path: directory.to_owned() });
+    }
     let mut state = read_state(&tree)?;
     let mut slot = Slot::of(epoch, registry_id, &state);
     witness::judge(directory, seen, &slot, upgrade_in_place::state(&tree)?, || Sum::read(&tree))?;
-    let ahead = options.followed.iter().filter(|position| position.epoch == epoch && position.seq > state.last);
-    if let Some(position) = ahead.max_by_key(|position| position.seq) {
-        return Err(witness::behind(directory, &Slot { last: position.seq, ..slot }, state.commit, state.last));
+    // A store with a shared log first gets the commits that it lacks.
+    if options.log.is_none() {
+        check_followed(directory, &options.followed, &slot)?;
     }
     let start = Start::read(&tree, state.last)?;
     check_end(directory, &tree, &state)?;
@@ -133,6 +140,17 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
         upgrade_in_place::upgrade(directory, &tree)?;
         state = read_state(&tree)?;
         slot = Slot::of(epoch, registry_id, &state);
+    }
+    let mut log = None;
+    if let Some(SharedLog(shared)) = &options.log {
+        let (identity, stamp) = (Identity { registry: registry_id, epoch }, stamp.as_deref());
+        let last = LastCommit { directory, identity, number: state.commit, sum: state.sum.0, stamp };
+        let OpenedLog { log: opened, stamp } = shared.open(&last)?;
+        if let Some(stamp) = stamp {
+            tree.apply_batch(batch_of([(layout::NODE_KEY.into(), Some(stamp))]))
+                .map_err(|source| Error::Store { doing: "joining a cluster", source: source.into() })?;
+        }
+        log = Some(opened);
     }
     let grace = Grace::new(&tree, Timestamp::now());
     let tree = Arc::new(Tree::new(tree, Held::new(directory)));
@@ -179,7 +197,19 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
     let files = DataFiles::open(&directory.join(STORE)).map_err(failed)?;
     let witness = Witness::open(directory, seen, slot)
         .map_err(|source| Error::Io { doing: "writing the witness of the store".into(), source })?;
-    Ok(Opened { view, files, witness, state })
+    Ok(Opened { view, files, witness, state, log })
+}
+
+/// Fails if a follower has seen a later position than the last one of the store.
+pub(super) fn check_followed(directory: &Path, followed: &[Position], slot: &Slot) -> Result<()> {
+    let ahead = followed.iter().filter(|position| position.epoch == slot.epoch && position.seq > slot.last);
+    match ahead.max_by_key(|position| position.seq) {
+        Some(position) => {
+            let expected = Slot { last: position.seq, ..*slot };
+            Err(witness::behind(directory, &expected, slot.commit, slot.last))
+        }
+        None => Ok(()),
+    }
 }
 
 fn read_state(tree: &Database) -> Result<State> {
@@ -187,15 +217,19 @@ fn read_state(tree: &Database) -> Result<State> {
     state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))
 }
 
-fn initialize(directory: &Path, tree: &Database, seen: &Seen) -> Result<(Epoch, Uuid)> {
+/// Initializes a new store, with the identity of the log that it shares, if there is such a log.
+fn initialize(directory: &Path, tree: &Database, seen: &Seen, log: Option<&SharedLog>) -> Result<(Epoch, Uuid)> {
     if tree.is_used() {
         return Err(unsupported(directory, FOREIGN.into()));
     }
     if let Some(slot) = seen.slot() {
         return Err(witness::behind(directory, slot, 0, Seq::ZERO));
     }
-    let (epoch, _) = Uuid::new_v4().as_u64_pair();
-    let registry_id = Uuid::new_v4();
+    let of_log = log.map(|SharedLog(log)| log.identity(directory)).transpose()?.flatten();
+    let Identity { registry: registry_id, epoch: Epoch(epoch) } = of_log.unwrap_or_else(|| {
+        let (epoch, _) = Uuid::new_v4().as_u64_pair();
+        Identity { registry: Uuid::new_v4(), epoch: Epoch(epoch) }
+    });
     let mut overlay = Overlay::new(tree);
     overlay.set(layout::FORMAT_KEY.into(), Some((&FORMAT_VERSION.to_be_bytes()).into()));
     overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));

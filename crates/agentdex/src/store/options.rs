@@ -31,7 +31,7 @@ pub struct Options {
     #[doc(hidden)]
     pub gaps: Gaps,
     /// Log shared with other stores, if any.
-    pub(super) log: Option<SharedLog>,
+    pub(crate) log: Option<SharedLog>,
 }
 
 impl Default for Options {

@@ -84,8 +84,8 @@ fn make(
     let mut filling = Filling::new(&tree);
     for pair in pairs {
         let (key, value) = pair?;
-        // Followers of the life before, which would only rebuild what they have.
-        if !key.starts_with(layout::POSITIONS) {
+        // Without followers of the original store, which would only rebuild their data, and its place in a cluster.
+        if !key.starts_with(layout::POSITIONS) && key != layout::NODE_KEY {
             filling.put(key.into(), value.into())?;
         }
     }

@@ -450,7 +450,10 @@ pub fn accept_rollback(directory: &Path) -> Result<Vec<String>> {
     let accepted = panics::caught_opening(|| {
         let tree = inspect::open(directory)?;
         inspect::judge(directory, &tree, &Seen::Missing)?;
-        Ok(tree)
+        match tree.get(layout::NODE_KEY)? {
+            Some(_) => Err(Error::ClusterDirectory { path: directory.to_owned() }),
+            None => Ok(tree),
+        }
     });
     let tree = match accepted {
         Ok(Ok(tree)) => tree,

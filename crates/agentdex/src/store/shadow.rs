@@ -50,12 +50,12 @@ impl Shadow {
         create_directory(&directory)?;
         let options = Options { followed: Vec::new(), before_flush: None, log: None, ..view.options.clone() };
         let copy = copy(view, &directory, &options).and_then(|()| open::open(&directory, options));
-        let Ok(Opened { view: shadow, files, witness, state }) = copy else {
+        let Ok(Opened { view: shadow, files, witness, state, .. }) = copy else {
             let _ = fs::remove_dir_all(&directory);
             return Ok(None);
         };
         let shadow = Arc::new(shadow);
-        let committer = Committer::new(shadow.clone(), files, Arc::new(witness), state)?;
+        let committer = Committer::new(shadow.clone(), files, Arc::new(witness), state, None)?;
         let shadow =
             Arc::new(Shadow { original: view.clone(), view: shadow, committer, failure: Mutex::default(), directory });
         let installs = Arc::downgrade(&shadow);

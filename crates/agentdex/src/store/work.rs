@@ -224,9 +224,10 @@ impl Work {
         Ok(())
     }
 
-    /// Writes and publishes a commit. It is synced by [`Work::sync_shown`], or with the next write.
-    pub fn show(&mut self, view: &View, mut staged: Staged) -> std::result::Result<(), String> {
-        self.write(view, Some(&mut staged), &Pairs::new())?;
+    /// Writes and publishes a commit, together with node-local pairs. It is synced by [`Work::sync_shown`], or with the
+    /// next write.
+    pub fn show(&mut self, view: &View, mut staged: Staged, local: &Pairs) -> std::result::Result<(), String> {
+        self.write(view, Some(&mut staged), local)?;
         self.shown = Some(Unsynced::of(&staged));
         self.publish(view, staged);
         Ok(())
@@ -288,10 +289,10 @@ impl Work {
     pub fn install(&mut self, view: &View, commits: Folded) -> std::result::Result<(), InstallError> {
         view.check_open_to_writes()?;
         view.space.room().take(commits.bytes() as u64, true)?;
-        let db = view.tree.db()?;
+        let (db, stamped) = (view.tree.db()?, commits.stamped());
         let sealed = Sealed::of_pairs(&db, &self.state, commits)?;
         let staged = Staged::of(view, &db, sealed)?;
-        self.make_durable(view, Some(staged), Pairs::new()).map_err(|reason| {
+        self.make_durable(view, Some(staged), stamped).map_err(|reason| {
             view.close(reason.clone());
             InstallError::Store(Error::WritesClosed { reason })
         })

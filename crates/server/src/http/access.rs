@@ -16,6 +16,7 @@ use agentdex_api::CallerAccess;
 use super::{
     announcements,
     caller::{self, ByConnection},
+    cluster,
     context::Context,
     problem::Problem,
     protected_resource,
@@ -39,7 +40,7 @@ enum Exception {
 use Exception::{Of, Open, PostReads};
 
 /// The routes whose requirements aren't the default for reads and writes.
-const EXCEPTIONS: [(&str, Exception); 37] = [
+const EXCEPTIONS: [(&str, Exception); 38] = [
     ("/", Open),
     ("/page/{file}", Open),
     ("/docs", Open),
@@ -62,6 +63,7 @@ const EXCEPTIONS: [(&str, Exception); 37] = [
     ("/backup", Of(Role::Admin)),
     ("/records", Of(Role::Admin)),
     ("/audit", Of(Role::Admin)),
+    (cluster::PATH, Of(Role::Admin)),
     ("/clock/accept", Of(Role::Admin)),
     ("/keys", Of(Role::Admin)),
     ("/keys/{id}", Of(Role::Admin)),

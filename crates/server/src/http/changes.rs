@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::{
     address::{base_path, escape},
     blocking::blocking,
+    cluster,
     context::Context,
     parameters::Parameters,
     problem::Problem,
@@ -84,6 +85,9 @@ impl Page {
 pub(super) async fn after(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(&request, &["since", "limit", "wait"])?;
     let asked = Since::of(&parameters)?.checked(&context)?;
+    if let Some(position) = asked.position() {
+        cluster::reach(&context, &request, position, cluster::PATIENCE).await?;
+    }
     let (epoch, since, within) = (context.epoch(), asked.seq(), asked.id().map(str::to_owned));
     let limit = parameters.number("limit", 1)?.and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);

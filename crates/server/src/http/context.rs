@@ -3,6 +3,7 @@
 use std::{
     ops::Deref,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use actix_web::{
@@ -100,6 +101,11 @@ impl Context {
     /// The life of the store.
     pub(super) fn epoch(&self) -> Epoch {
         self.trusted.epoch()
+    }
+
+    /// The time since this node had all writes of its cluster, if it is a node.
+    pub(super) fn behind_for(&self) -> Option<Duration> {
+        self.trusted.behind_for()
     }
 
     /// The end of the log that the registry was restored from, if it was.

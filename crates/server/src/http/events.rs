@@ -18,6 +18,7 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{
     blocking::blocking,
+    cluster,
     context::Context,
     event_stream::{self, Open},
     feed::{AT_ONCE, encode, encoded},
@@ -102,14 +103,14 @@ pub(super) async fn of_type(context: Data<Context>, request: HttpRequest) -> Res
 }
 
 /// Answers with the event stream of a saved query: the effects of changes on its matches.
-pub(super) fn of_query(
+pub(super) async fn of_query(
     context: &Data<Context>,
     request: &HttpRequest,
     query: QueryEvents,
 ) -> Result<HttpResponse, Problem> {
     let parameters = Parameters::parse(request, &OF_QUERIES)?;
     let (kind, capabilities, diff, is_unnamed) = (None, Vec::new(), parameters.flag("diff")?, false);
-    open(context, request, &parameters, Selected { kind, capabilities, query: Some(query), diff, is_unnamed })
+    open(context, request, &parameters, Selected { kind, capabilities, query: Some(query), diff, is_unnamed }).await
 }
 
 /// The filter for the changes that a client requests, and their encoding.
@@ -183,6 +184,15 @@ impl Start {
             Some(_) => Start::Resync,
         }
     }
+
+    /// Waits until a node of a cluster has reached the start.
+    async fn reached(self, context: &Data<Context>, request: &HttpRequest) -> Result<Start, Problem> {
+        if let Start::After(seq) = self {
+            let position = Position { epoch: context.epoch(), seq };
+            cluster::reach(context, request, position, context.options.stale_limit).await?;
+        }
+        Ok(self)
+    }
 }
 
 async fn respond(
@@ -217,10 +227,10 @@ async fn respond(
         let detail = "events of this kind require a query; give `q` or a filter other than `capability`";
         return Err(Problem::invalid_parameter("q", detail));
     }
-    open(context, request, &parameters, selected)
+    open(context, request, &parameters, selected).await
 }
 
-fn open(
+async fn open(
     context: &Data<Context>,
     request: &HttpRequest,
     parameters: &Parameters,
@@ -228,7 +238,7 @@ fn open(
 ) -> Result<HttpResponse, Problem> {
     let last_event_id = request.headers().get(LAST_EVENT_ID).map(|id| String::from_utf8_lossy(id.as_bytes()));
     let given = last_event_id.as_deref().or_else(|| parameters.text("last_event_id")).filter(|id| !id.is_empty());
-    let start = match Start::of(context, given) {
+    let start = match Start::of(context, given).reached(context, request).await? {
         Start::After(seq) if selected.query.as_ref().is_some_and(|query| !query.is_known_after(seq)) => Start::Resync,
         start => start,
     };

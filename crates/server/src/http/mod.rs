@@ -23,6 +23,7 @@ mod body;
 mod caller;
 mod changes;
 mod clock;
+mod cluster;
 mod compatible;
 mod compose;
 mod compression;

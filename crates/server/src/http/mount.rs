@@ -15,7 +15,7 @@ use super::mqtt;
 use super::sacp;
 use super::{
     address::affordance_before,
-    agent_events, agent_property, audit, backup, batch, changes, clock, compatible, compose,
+    agent_events, agent_property, audit, backup, batch, changes, clock, cluster, compatible, compose,
     compression::CompressIfAsked,
     connect,
     context::Context,
@@ -209,6 +209,7 @@ impl Mount<'_> {
         self.resource(config, "/health/ready", "/health/ready", vec![read(health::ready)]);
         self.resource(config, "/keys", "/keys", vec![read(keys::list), on(POST, keys::create)]);
         self.resource(config, "/clock/accept", "/clock/accept", vec![on(POST, clock::accept)]);
+        self.resource(config, cluster::PATH, cluster::PATH, vec![read(cluster::state)]);
         self.resource(config, "/audit", "/audit", vec![read(audit::read)]);
         self.resource(config, "/namespaces", "/namespaces", vec![read(namespaces::list)]);
         let namespace = vec![on(PUT, namespaces::claim), on(DELETE, namespaces::give_up)];

@@ -31,7 +31,7 @@ use actix_web::{
 use futures_util::future::LocalBoxFuture;
 
 use super::{
-    a2a, access, audit,
+    a2a, access, audit, cluster,
     context::Context,
     cors, cross_site, mcp_registry,
     metrics::RouteMetrics,
@@ -151,6 +151,7 @@ async fn admit(context: &Context, path: &str, needs: access::Needs, request: &Se
     }
     context.hosts.check(request.head(), &context.options)?;
     cross_site::check(path, request.head(), &context.hosts, &context.options)?;
+    cluster::check(context, path)?;
     let (caller, allowed) = access::check(context, path, needs, request.request()).await;
     let client = match &caller {
         Some(Caller::Principal(principal)) => Client::Key(principal.key.clone()),

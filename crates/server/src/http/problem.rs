@@ -250,6 +250,8 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         | "index-rebuilding"
         | "consistency-timeout"
         | "writes-closed"
+        | "outcome-unknown"
+        | "log-unavailable"
         | "shutting-down"
         | "fetch-busy" => StatusCode::SERVICE_UNAVAILABLE,
         "query-language-not-offered" => StatusCode::NOT_IMPLEMENTED,
@@ -307,7 +309,9 @@ impl Problem {
             self.headers.extend(HeaderValue::from_str(&format!("\"{seq}\"")).map(|value| (header::ETAG, value)).ok());
         }
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            self.headers.push((header::RETRY_AFTER, HeaderValue::from_static("1")));
+            let is_of_log = matches!(error, Error::OutcomeUnknown | Error::LogUnavailable);
+            let seconds = if is_of_log { "2" } else { "1" };
+            self.headers.push((header::RETRY_AFTER, HeaderValue::from_static(seconds)));
         }
     }
 }

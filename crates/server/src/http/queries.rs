@@ -164,7 +164,7 @@ pub(super) async fn remove(context: Data<Context>, request: HttpRequest) -> Resu
 pub(super) async fn subscribe(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let name = named(&request, &Parameters::parse(&request, &events::OF_QUERIES)?)?;
     let events = context.registry(&request).query_events(name).ok_or_else(|| unknown(&request))?;
-    events::of_query(&context, &request, events)
+    events::of_query(&context, &request, events).await
 }
 
 /// The query that a request is about.

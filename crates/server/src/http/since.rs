@@ -48,6 +48,11 @@ impl Since {
         Err(Problem::invalid_parameter("since", message))
     }
 
+    /// Returns the position, if the reader says in which log it is.
+    pub fn position(&self) -> Option<Position> {
+        Some(Position { epoch: self.epoch?, seq: self.seq })
+    }
+
     /// The position up to which all was read.
     pub fn seq(&self) -> Seq {
         self.seq

@@ -29,6 +29,8 @@ pub(super) const AT_ONCE: usize = 8;
 const RENEWALS_AT_ONCE: usize = 1000;
 /// The longest pause: the clock may be set.
 const LONGEST_REST: Duration = Duration::from_secs(60);
+/// Pause before a node of a cluster checks whether it leads now. Only the leader polls.
+const LEADING_AFTER: Duration = Duration::from_secs(5);
 
 impl Registry {
     /// Polls due sources in a thread of its own, until that is stopped.
@@ -98,6 +100,9 @@ async fn begin(inner: &Weak<Inner>, polls: &mut JoinSet<Result<RefreshResult>>) 
     let registry = Registry::of(inner.upgrade()?);
     let tracker = registry.0.network.tracker.as_ref()?;
     tracker.schedule_committed(&registry.0.store).await;
+    if !registry.0.store.leads() {
+        return Some(LEADING_AFTER);
+    }
     let now = Timestamp::now();
     if let Err(error) = registry.renew_due(tracker, now).await {
         tracing::warn!(%error, "Things of tracked sources could not be renewed");

@@ -1,11 +1,15 @@
-//! `Copies`: directories of stores with the same content.
+//! `Copies`: directories of stores with the same content, and logs that they open.
 
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tempfile::TempDir;
 
+use super::{CommitLog, Identity, LastCommit, OpenLog, OpenedLog, SharedLog};
 use crate::{
-    change::Epoch,
+    Result,
     store::{CopiedDirectory, Options, Store},
 };
 
@@ -13,7 +17,6 @@ pub struct Copies {
     root: TempDir,
     /// Number of the last commit of each store.
     pub last: u64,
-    pub epoch: Epoch,
     _copies: Vec<CopiedDirectory>,
 }
 
@@ -22,13 +25,33 @@ impl Copies {
         let root = tempfile::tempdir().unwrap();
         let path = |number: usize| root.path().join(number.to_string());
         let first = Store::open(&path(0), Options::default()).unwrap();
-        let (last, epoch) = (first.handle.committer.number(), first.epoch());
+        let last = first.handle.committer.number();
         first.close();
         let copies = (1..count).map(|number| CopiedDirectory::of_store(&path(0), path(number)).unwrap()).collect();
-        Copies { root, last, epoch, _copies: copies }
+        Copies { root, last, _copies: copies }
     }
 
     pub fn path(&self, number: usize) -> PathBuf {
         self.root.path().join(number.to_string())
+    }
+}
+
+/// Log opened before its store.
+struct Ready(Arc<dyn CommitLog>);
+
+impl OpenLog for Ready {
+    fn identity(&self, _directory: &Path) -> Result<Option<Identity>> {
+        Ok(None)
+    }
+
+    fn open(&self, _store: &LastCommit<'_>) -> Result<OpenedLog> {
+        Ok(OpenedLog { log: self.0.clone(), stamp: None })
+    }
+}
+
+impl SharedLog {
+    /// Wraps a log that is open already.
+    pub fn ready(log: impl CommitLog + 'static) -> SharedLog {
+        SharedLog(Arc::new(Ready(Arc::new(log))))
     }
 }

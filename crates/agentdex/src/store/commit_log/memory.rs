@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Appended, Away, Broken, Commit, CommitId, CommitLog, SharedLog, Wake,
+    Appended, Arrived, Away, Broken, Commit, CommitId, CommitLog, SharedLog, Wake,
     copies::Copies,
     turn::{Node, Turn},
 };
@@ -39,9 +39,14 @@ impl Directories {
         self.copies.path(number)
     }
 
+    /// Returns the log as seen by a store.
+    pub fn log(&self, number: usize) -> MemoryLog {
+        self.memory.join(number as u128)
+    }
+
     /// Adds the log to the options of a store.
     pub fn options(&self, number: usize, options: Options) -> Options {
-        Options { log: Some(SharedLog(Arc::new(self.memory.join(number as u128)))), ..options }
+        Options { log: Some(SharedLog::ready(self.log(number))), ..options }
     }
 }
 
@@ -175,7 +180,7 @@ impl Memory {
             drop(state);
             self.changed.notify_all();
             let (count, appended) =
-                if is_own { (&self.counts.found, Appended::Done) } else { (&self.counts.taken, Appended::Taken) };
+                if is_own { (&self.counts.found, Appended::Done(None)) } else { (&self.counts.taken, Appended::Taken) };
             count.fetch_add(1, Ordering::Relaxed);
             return appended;
         }
@@ -190,7 +195,7 @@ impl Memory {
         drop(state);
         self.counts.appended.fetch_add(1, Ordering::Relaxed);
         self.changed.notify_all();
-        Appended::Done
+        Appended::Done(None)
     }
 
     fn delay(&self) {
@@ -288,11 +293,11 @@ impl CommitLog for MemoryLog {
         }
     }
 
-    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Pairs>, Broken> {
+    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Arrived>, Broken> {
         let state = self.memory.state();
         let arrived = state.commits[..state.nodes[&self.node].arrived].iter();
         let after = arrived.skip((number - self.memory.base) as usize);
-        Ok(after.take(limit).map(|commit| commit.pairs.clone()).collect())
+        Ok(after.take(limit).map(|commit| Arrived { pairs: commit.pairs.clone(), stamp: None }).collect())
     }
 
     fn end(&self) -> Result<u64, Away> {
@@ -300,7 +305,9 @@ impl CommitLog for MemoryLog {
         if !is_stale {
             self.memory.delay();
         }
-        if self.memory.happens(self.memory.faults.away) {
+        // A store that is being opened waits for the end of the log.
+        let is_opened = self.memory.state().nodes[&self.node].wake.is_some();
+        if is_opened && self.memory.happens(self.memory.faults.away) {
             return Err(Away);
         }
         let mut state = self.memory.state();

@@ -5,25 +5,31 @@
 //! - `etcd`: the log of a cluster in etcd
 //! - `memory`: a log in memory, for tests; `tests`, `history`: stores with such a log, and the check of their history
 
-use std::{fmt, sync::Arc};
+use std::{fmt, future, path::Path, pin::Pin, sync::Arc, time::Duration};
+
+use sled::IVec;
+use uuid::Uuid;
 
 use super::overlay::Pairs;
+#[cfg(doc)]
+use crate::Error;
+use crate::change::{Epoch, Timestamp};
 
 #[cfg(test)]
 mod copies;
-#[cfg(test)]
-mod etcd;
+#[cfg(any(test, feature = "cluster"))]
+pub(crate) mod etcd;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
 pub(crate) mod memory;
 #[cfg(test)]
 mod tests;
-#[cfg_attr(not(test), expect(dead_code, reason = "only tests have a log that stores share"))]
+#[cfg(any(test, feature = "cluster"))]
 mod turn;
 
 /// A log of commits. Its commits are numbered without gaps, and each number is given once.
-pub(super) trait CommitLog: Send + Sync {
+pub(crate) trait CommitLog: Send + Sync {
     /// Appends a commit. Blocks until its outcome is known, or for a limited time. After [`Appended::Unknown`], a call
     /// with the same commit continues the attempt. No other commit may be appended before the outcome is known.
     fn append(&self, commit: &Arc<Commit>) -> Appended;
@@ -35,10 +41,20 @@ pub(super) trait CommitLog: Send + Sync {
     ///
     /// # Errors
     /// The reason why no more commits will arrive.
-    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Pairs>, Broken>;
+    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Arrived>, Broken>;
 
     /// Returns the number of the last commit in the log, once all commits up to it have arrived.
     fn end(&self) -> Result<u64, Away>;
+
+    /// Resolves once the store contains all commits that the log contains now, or to [`Away`] if that takes too long.
+    fn caught_up(&self) -> CaughtUp {
+        Box::pin(future::ready(Ok(())))
+    }
+
+    /// True if this store leads: it carries out the periodic work for all stores.
+    fn leads(&self) -> bool {
+        true
+    }
 
     /// True if it is the turn of this store, and others wait for theirs.
     fn is_asked(&self) -> bool;
@@ -46,17 +62,127 @@ pub(super) trait CommitLog: Send + Sync {
     /// Registers `wake`, to be called when a commit arrives, and when another store waits for its turn.
     fn subscribe(&self, wake: Wake);
 
+    /// Publishes the progress of the store to the other stores.
+    fn report(&self, _progress: Progress) {}
+
+    /// Returns the time since the store last contained all commits in the log.
+    fn behind_for(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Returns the state of the log, for operators.
+    fn status(&self) -> Option<LogStatus> {
+        None
+    }
+
     /// Leaves the log. Nothing is appended afterwards.
     fn close(&self);
 }
 
+/// Progress of a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Number of the last commit in the store.
+    pub number: u64,
+    /// Number of the last commit synced to disk.
+    pub synced: u64,
+}
+
+/// State of a log, as known to one of its stores.
+#[derive(Debug, Clone)]
+pub(crate) struct LogStatus {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Name of this node.
+    pub node: String,
+    /// Name of the leader, if there is one.
+    pub leader: Option<String>,
+    /// Number of the last known commit in the log.
+    pub end: u64,
+    /// Time since the store last contained all commits in the log.
+    pub behind_for: Duration,
+    /// Reason why the log can't be followed any more.
+    pub broken: Option<String>,
+    /// Present nodes by name.
+    pub nodes: Vec<(String, NodeState)>,
+}
+
+/// State of a node, as the node publishes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NodeState {
+    /// URL of the node's REST API, if it serves clients.
+    pub url: Option<String>,
+    /// Version of the program.
+    pub version: String,
+    pub progress: Progress,
+    /// Clock of the node at the time of this update.
+    pub clock: Timestamp,
+}
+
+/// Opens the log when a store is opened.
+pub(crate) trait OpenLog: Send + Sync {
+    /// Returns the identity of the log's stores for a new store, or `None` if the new store founds the log.
+    ///
+    /// # Errors
+    /// [`Error::ClusterRefused`] if a new store can't follow the log, [`Error::ClusterUnavailable`].
+    fn identity(&self, directory: &Path) -> crate::Result<Option<Identity>>;
+
+    /// Opens the log for a store.
+    ///
+    /// # Errors
+    /// [`Error::ClusterRefused`] if the log doesn't continue at the last commit of the store,
+    /// [`Error::ClusterUnavailable`].
+    fn open(&self, store: &LastCommit<'_>) -> crate::Result<OpenedLog>;
+}
+
+/// A log opened for a store.
+pub(crate) struct OpenedLog {
+    pub log: Arc<dyn CommitLog>,
+    /// Stamp of the store's last commit, if the store doesn't have it yet.
+    pub stamp: Option<Stamp>,
+}
+
+/// Identity that all stores with the same log have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub registry: Uuid,
+    pub epoch: Epoch,
+}
+
+/// A store with its last commit.
+#[derive(Debug)]
+#[cfg_attr(not(any(test, feature = "cluster")), expect(dead_code, reason = "there is no log without the feature"))]
+pub(crate) struct LastCommit<'a> {
+    pub directory: &'a Path,
+    pub identity: Identity,
+    pub number: u64,
+    /// Checksum of the content.
+    pub sum: u128,
+    /// Stamp of the commit, or `None` if the store isn't a store of the log yet.
+    pub stamp: Option<&'a [u8]>,
+}
+
+/// Commit received from the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Arrived {
+    pub pairs: Pairs,
+    pub stamp: Option<Stamp>,
+}
+
+/// Description of a commit in the log. A store keeps the stamp of its last commit, and passes it to the log when it is
+/// opened again.
+pub(crate) type Stamp = IVec;
+
+/// Future of [`CommitLog::caught_up`].
+pub(crate) type CaughtUp = Pin<Box<dyn Future<Output = Result<(), Away>> + Send>>;
+
 /// Wakes a store.
-pub(super) type Wake = Box<dyn Fn() + Send + Sync>;
+pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// A commit to be appended to a log.
 #[derive(Debug)]
-#[cfg_attr(not(test), expect(dead_code, reason = "only tests have a log that stores share"))]
-pub(super) struct Commit {
+#[cfg_attr(not(any(test, feature = "cluster")), expect(dead_code, reason = "there is no log without the feature"))]
+pub(crate) struct Commit {
     pub number: u64,
     /// Id that distinguishes the commit from other commits with the same number, by other stores or by other runs of
     /// this store.
@@ -68,7 +194,7 @@ pub(super) struct Commit {
 
 /// Id of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct CommitId {
+pub(crate) struct CommitId {
     /// Random number drawn at each start of a store.
     pub run: u64,
     /// Number of the commit among those of this run.
@@ -77,10 +203,10 @@ pub(super) struct CommitId {
 
 /// Outcome of an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "only tests have a log that stores share"))]
-pub(super) enum Appended {
+#[cfg_attr(not(any(test, feature = "cluster")), expect(dead_code, reason = "there is no log without the feature"))]
+pub(crate) enum Appended {
     /// The log has the commit.
-    Done,
+    Done(Option<Stamp>),
     /// The number was taken by another commit, which has arrived.
     Taken,
     /// There is no answer yet.
@@ -93,15 +219,15 @@ pub(super) enum Appended {
 
 /// Reason why a store can't follow the log any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Broken(pub String);
+pub(crate) struct Broken(pub String);
 
 /// The log can't be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Away;
+pub(crate) struct Away;
 
 /// A shared log, as an option of a store.
 #[derive(Clone)]
-pub(super) struct SharedLog(pub Arc<dyn CommitLog>);
+pub(crate) struct SharedLog(pub Arc<dyn OpenLog>);
 
 impl fmt::Debug for SharedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

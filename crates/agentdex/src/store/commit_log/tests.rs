@@ -11,16 +11,16 @@ use std::{
 };
 
 use super::{
-    Appended, Away, Broken, Commit, CommitLog, SharedLog, Wake,
+    Appended, Arrived, Away, Broken, Commit, CommitLog, SharedLog, Wake,
     history::{Answer, Call, Entry, History, Read, Wrong},
-    memory::{Directories, Faults},
+    memory::{Directories, Faults, MemoryLog},
 };
 use crate::{
     Error,
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     store::{
         Author, Declares, Expiry, FlushHook, Logged, Operation, Options, Outcome, Store, Ticket, Write,
-        comparison::difference, install::tests::Transactions, overlay::Pairs, restore, write_fault::Fault,
+        comparison::difference, install::tests::Transactions, restore, write_fault::Fault,
     },
 };
 
@@ -333,7 +333,12 @@ fn a_store_with_one_byte_more_is_noticed() {
 }
 
 pub(super) fn write(store: &Store, precondition: Precondition) -> Result<(), Error> {
-    let write = Write { id: "urn:a".into(), precondition, operation: put("urn:a", 1), actor: None };
+    write_version(store, precondition, 1)
+}
+
+/// Writes a text that differs from the texts with other numbers.
+pub(super) fn write_version(store: &Store, precondition: Precondition, number: u64) -> Result<(), Error> {
+    let write = Write { id: "urn:a".into(), precondition, operation: put("urn:a", number), actor: None };
     store.submit(vec![write]).wait().map(drop)
 }
 
@@ -374,8 +379,8 @@ fn a_commit_that_cannot_be_written_is_not_witnessed_and_is_installed_after_a_res
 fn a_store_closes_after_a_panic_of_its_log() {
     for (at, is_sent) in [(WAIT, false), (APPEND, true), (AFTER_APPEND, true)] {
         let directories = Directories::new(1, 1, Faults::default());
-        let mut options = directories.options(0, Options::default());
-        options.log = options.log.map(|SharedLog(log)| SharedLog(Arc::new(Panicking { log, at })));
+        let shared = SharedLog::ready(Panicking { log: directories.log(0), at });
+        let options = Options { log: Some(shared), ..Options::default() };
         let store = Store::open(&directories.path(0), options).unwrap();
         let answer = write(&store, Precondition::Absent);
         match is_sent {
@@ -457,7 +462,7 @@ fn a_backup_contains_what_another_store_drops_while_it_is_read() {
 
 /// Shared log that panics at a given place.
 struct Panicking {
-    log: Arc<dyn CommitLog>,
+    log: MemoryLog,
     at: &'static str,
 }
 
@@ -480,7 +485,7 @@ impl CommitLog for Panicking {
         self.log.wait_for_turn(number)
     }
 
-    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Pairs>, Broken> {
+    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Arrived>, Broken> {
         self.log.arrived(number, limit)
     }
 

@@ -4,10 +4,10 @@ use utoipa::{Modify, OpenApi};
 
 use super::{
     super::{
-        a2a, agent_events, agent_property, announcements, aos, audit, backup, batch, changes, clock, compatible,
-        compose, connect, conversation, convert, events, exposition, health, history, home, imports, jsonpath, keys,
-        mcp, mcp_registry, namespaces, own_description, protected_resource, queries, query_languages, records, sacp,
-        search, sparql, thing, thing_access, things, validate, versions,
+        a2a, agent_events, agent_property, announcements, aos, audit, backup, batch, changes, clock, cluster,
+        compatible, compose, connect, conversation, convert, events, exposition, health, history, home, imports,
+        jsonpath, keys, mcp, mcp_registry, namespaces, own_description, protected_resource, queries, query_languages,
+        records, sacp, search, sparql, thing, thing_access, things, validate, versions,
     },
     Constraints, Links, Security, conversions,
 };
@@ -24,7 +24,7 @@ use super::{
     paths(
         things::list, things::create, thing::retrieve, thing::put, thing::patch, thing::remove, history::of_thing, versions::of_thing,
         batch::write, convert::document, imports::list, imports::retrieve, imports::stop, imports::refresh, validate::document, search::things, compatible::capabilities, compatible::of_thing, compose::chains, jsonpath::descriptions, sparql::get, sparql::post, query_languages::not_offered, changes::after, events::all,
-        events::of_type, queries::list, queries::retrieve, queries::save, queries::remove, queries::subscribe, health::live, health::ready, exposition::metrics, backup::take, records::list, records::write, audit::read, clock::accept, keys::list, keys::create, keys::revoke, namespaces::list, namespaces::claim, namespaces::give_up, thing_access::retrieve, thing_access::set, own_description::page, protected_resource::metadata, mcp::message, home::page,
+        events::of_type, queries::list, queries::retrieve, queries::save, queries::remove, queries::subscribe, health::live, health::ready, exposition::metrics, backup::take, records::list, records::write, audit::read, clock::accept, cluster::state, keys::list, keys::create, keys::revoke, namespaces::list, namespaces::claim, namespaces::give_up, thing_access::retrieve, thing_access::set, own_description::page, protected_resource::metadata, mcp::message, home::page,
         a2a::rpc, a2a::send, a2a::tasks, a2a::task, announcements::agent_card, announcements::mcp_server_card, announcements::llms_txt,
         super::super::openapi::document, conversation::ask, agent_property::read, agent_property::write, agent_events::subscribe, aos::answer, aos::sessions, aos::session, aos::decisions, aos::events,
         sacp::instructions, sacp::check,

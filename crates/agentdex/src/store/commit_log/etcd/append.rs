@@ -79,7 +79,7 @@ impl Log {
             .otherwise(self.looks(encoded));
         // Counts already if the answer is never awaited.
         self.of_attempt(encoded, |attempt| attempt.may_be_applied = true);
-        let (endpoint, known) = (self.client.endpoint(), self.state().seen);
+        let (endpoint, known, sent) = (self.client.endpoint(), self.state().seen, Instant::now());
         let mut answer = self.client.attempt(&endpoint, append.message()).await;
         let mut is_applied = answer.as_ref().map_or_else(Error::may_have_been_applied, |_| true);
         if matches!(answer, Err(Error::NoSpace { .. })) {
@@ -92,6 +92,10 @@ impl Log {
         }
         match &answer {
             Ok(answer) => {
+                if answer.body.succeeded {
+                    // The store has all but this commit, and is about to write it.
+                    self.state().currency.note_end(encoded.number, sent, encoded.number);
+                }
                 self.check_header(known, answer.header).err().into_iter().for_each(|broken| self.break_off(broken))
             }
             Err(error) => {
@@ -173,10 +177,12 @@ impl Log {
             && let Ok(head) = Head::read(&encoded.value)
         {
             state.arrivals.skip(encoded.number);
+            state.bytes += encoded.value.len() as u64 + encoded.parts.iter().map(|part| part.len() as u64).sum::<u64>();
             state.note_turn(head.by, head.turn);
         }
         state.attempt = None;
-        Appended::Done
+        let seen = state.seen.unwrap_or(self.founded.place.seen);
+        Appended::Done(Some(self.place(encoded.number, encoded.digest, seen).encode()))
     }
 
     fn of_attempt(&self, encoded: &Encoded, change: impl FnOnce(&mut Attempt)) {

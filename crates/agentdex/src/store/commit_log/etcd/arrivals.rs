@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::store::overlay::Pairs;
+use super::super::Arrived;
 
 /// Total size in bytes of arrived commits above which no more commits are read.
 const ENOUGH_BYTES: usize = 32 * 1024 * 1024;
@@ -23,7 +23,7 @@ pub(super) struct Arrivals {
 struct Arrival {
     number: u64,
     bytes: usize,
-    pairs: Pairs,
+    arrived: Arrived,
 }
 
 impl Arrivals {
@@ -43,12 +43,13 @@ impl Arrivals {
     }
 
     /// Adds a commit. Returns false if its number is not the next number.
-    pub fn add(&mut self, number: u64, pairs: Pairs) -> bool {
+    pub fn add(&mut self, number: u64, arrived: Arrived) -> bool {
         if number != self.next {
             return false;
         }
-        let bytes = pairs.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, |value| value.len())).sum();
-        self.commits.push_back(Arrival { number, bytes, pairs });
+        let sizes = arrived.pairs.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, |value| value.len()));
+        let bytes = sizes.sum();
+        self.commits.push_back(Arrival { number, bytes, arrived });
         self.bytes += bytes;
         self.next += 1;
         true
@@ -63,9 +64,9 @@ impl Arrivals {
     }
 
     /// Returns up to `limit` commits after the last one of the store.
-    pub fn after_commit(&mut self, number: u64, limit: usize) -> Vec<Pairs> {
+    pub fn after_commit(&mut self, number: u64, limit: usize) -> Vec<Arrived> {
         self.forget(number);
-        self.commits.iter().take(limit).map(|arrival| arrival.pairs.clone()).collect()
+        self.commits.iter().take(limit).map(|arrival| arrival.arrived.clone()).collect()
     }
 
     /// Drops the commits up to a number.
@@ -82,8 +83,8 @@ mod tests {
 
     use super::*;
 
-    fn pairs(bytes: usize) -> Pairs {
-        vec![(IVec::from(b"k"), Some(IVec::from(vec![0; bytes])))]
+    fn pairs(bytes: usize) -> Arrived {
+        Arrived { pairs: vec![(IVec::from(b"k"), Some(IVec::from(vec![0; bytes])))], stamp: None }
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Requests that may be carried out twice, and the headers of their answers.
 
 use agentdex_etcd::{Answer, Client, Error, Txn, message::TxnResponse};
+use serde::{Deserialize, Serialize};
 
 /// State of etcd, according to its answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Seen {
+    /// Id of etcd's cluster.
+    #[serde(rename = "etcd")]
     pub cluster: u64,
     pub revision: i64,
 }

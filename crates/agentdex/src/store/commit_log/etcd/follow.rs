@@ -1,18 +1,20 @@
 //! Reading the log: first by range requests up to the last commit, then by a watch, which only serves as a wake-up.
 //! Numbers have no gaps, so a node knows which commits it lacks.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, sync::Arc, time::Instant};
 
 use agentdex_etcd::{
     Answer, Error, Event, KeyRange, KeyValue, Op, Range, ResponseHeader, Txn, Update, message::TxnResponse,
 };
+use data_encoding::HEXLOWER;
 
 use super::{
-    super::{Away, Broken},
+    super::{Arrived, Away, Broken},
     ask::{Seen, ask},
-    encoding::{Head, Unreadable},
+    encoding::{Digest, Head, Unreadable},
     log::Log,
     options::PAUSES,
+    place::Place,
 };
 
 /// Number of commits read at a time.
@@ -74,6 +76,10 @@ impl Log {
                     self.take(&event).await?;
                 }
             }
+            // A watch may lag behind.
+            if self.state().currency.age() > self.limits.silence {
+                self.catch_up().await?;
+            }
         }
     }
 
@@ -87,6 +93,10 @@ impl Log {
             if is_new && node != self.node {
                 self.notify();
             }
+            return Ok(());
+        }
+        if kv.key == self.keys.leader() {
+            self.state().nodes.note_leader((!event.is_delete()).then_some(kv));
             return Ok(());
         }
         let name = self.keys.node_name(&kv.key);
@@ -142,6 +152,7 @@ impl Log {
                 Op::range(Range::new(KeyRange::key(self.keys.commit(next - 1))).keys_only()),
                 Op::range(Range::new(commits)),
             ]);
+            let sent = Instant::now();
             let answer = self.ask(&txn).await?;
             let of = |index| answer.body.range(index).map(|range| &range.kvs[..]).unwrap_or_default();
             self.check_founding(of(0))?;
@@ -152,6 +163,9 @@ impl Log {
                 self.arrive(number, kv).await?;
             }
             if (of(2).len() as u64) < READ_AT_ONCE {
+                let mut state = self.state();
+                let (last, number) = (state.arrivals.next() - 1, state.progress.number);
+                state.currency.note_end(last, sent, number);
                 return Ok(Some(answer.header.revision));
             }
         }
@@ -167,15 +181,24 @@ impl Log {
         let parts = self.parts(number, &head).await?;
         let pairs = head.pairs(&parts).map_err(unreadable)?;
         let mut state = self.state();
-        if state.arrivals.add(number, pairs) {
+        let seen = state.seen.unwrap_or(self.founded.place.seen);
+        let stamp = Some(self.place(number, head.digest, seen).encode());
+        if state.arrivals.add(number, Arrived { pairs, stamp }) {
             if let Some(attempt) = &mut state.attempt {
                 attempt.note(number, &head);
             }
             state.note_turn(head.by, head.turn);
+            state.bytes += kv.value.len() as u64 + parts.iter().map(|part| part.len() as u64).sum::<u64>();
             drop(state);
             self.notify();
         }
         Ok(())
+    }
+
+    /// Returns the place of a store after a commit.
+    pub(super) fn place(&self, number: u64, digest: Digest, seen: Seen) -> Place {
+        let (cluster, digest) = (self.founded.place.cluster.clone(), HEXLOWER.encode(&digest));
+        Place { cluster, number, digest, seen }
     }
 
     /// Reads the additional values of a commit.
@@ -213,6 +236,21 @@ impl Log {
                 Err(Away)
             }
         }
+    }
+
+    /// See [`CommitLog::caught_up`](super::super::CommitLog::caught_up).
+    pub(super) async fn caught_up(&self) -> Result<(), Away> {
+        let end = self.end().await?;
+        let installed = async {
+            loop {
+                let reported = self.reported.notified();
+                if self.state().progress.number >= end {
+                    return;
+                }
+                reported.await;
+            }
+        };
+        tokio::time::timeout(self.limits.install_wait, installed).await.map_err(|_| Away)
     }
 
     fn check_founding(&self, meta: &[KeyValue]) -> Result<(), Broken> {

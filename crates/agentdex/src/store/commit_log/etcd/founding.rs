@@ -1,16 +1,27 @@
-//! Identity of a log: its registry, and the commit before its beginning.
+//! Finding the log of a store in etcd, or founding it. A store follows a log only if both continue at the same commit.
 
-use agentdex_etcd::{Client, Compare, KeyRange, Op, Range, Txn};
+use std::time::Instant;
+
+use agentdex_etcd::{Answer, Client, Compare, Error, KeyRange, KeyValue, Op, Range, ResponseHeader, Txn};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use super::{super::Broken, ask::ask, keys::Keys};
-use crate::store::layout::FORMAT_VERSION;
+use super::{
+    super::{Identity, LastCommit},
+    ask::{Seen, ask},
+    encoding::Head,
+    keys::Keys,
+    options::{Limits, PAUSES},
+    place::Place,
+    trimming::trimmed_of,
+};
+use crate::{change::Epoch, store::layout::FORMAT_VERSION};
 
 /// Version of the layout of keys and values in etcd.
 const LAYOUT: u32 = 1;
 
-/// Maximum number of attempts at founding a log.
-const MAX_ATTEMPTS: usize = 10;
+/// Number of the only commit of a new store.
+const OF_NEW_STORE: u64 = 1;
 
 /// Identity of a log, as stored in etcd.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,91 +30,282 @@ pub(super) struct Meta {
     /// Version of the layout of the stores.
     pub format: u32,
     /// Id of the registry.
-    pub registry: String,
+    pub registry: Uuid,
     /// Epoch of all positions in the log.
     pub epoch: u64,
     /// Number of the last commit before the first commit in the log.
     pub from: u64,
-}
-
-/// Parameters for finding or founding the log of a store.
-#[derive(Debug, Clone)]
-pub(crate) struct Founding {
-    /// Id and epoch of the store.
-    pub registry: String,
-    pub epoch: u64,
-    /// Number of the last commit of the store.
-    pub last: u64,
-    /// True if this store founds the log when there is no log yet.
-    pub is_first: bool,
+    /// Checksum of the store after that commit, in hexadecimal digits.
+    pub sum: String,
 }
 
 /// A log found in etcd.
 #[derive(Debug, Clone)]
-pub(super) struct Founded {
+pub(super) struct Found {
     pub meta: Meta,
     /// Revision of the key with the identity, which changes if the log is replaced by another log.
     pub revision: i64,
 }
 
+/// Log to be followed by a store, from the store's last commit on.
+#[derive(Debug, Clone)]
+pub(super) struct Founded {
+    /// See [`Found::revision`].
+    pub revision: i64,
+    /// See [`Meta::from`].
+    pub from: u64,
+    /// Place of the store in the log at the start.
+    pub place: Place,
+}
+
+/// Reason why a store wasn't opened with its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NotOpened {
+    /// The store can't follow this log.
+    Refused(String),
+    /// The log can't be reached, or doesn't exist yet.
+    Unavailable(String),
+}
+
+/// Store in search of its log.
+#[derive(Debug, Clone)]
+pub(super) struct Follower {
+    pub identity: Identity,
+    pub number: u64,
+    pub sum: u128,
+    /// Place of the store in the log, unless the store is new to the log.
+    pub place: Option<Place>,
+}
+
+impl Follower {
+    pub fn of(store: &LastCommit<'_>) -> Result<Follower, NotOpened> {
+        let place = store.stamp.map(Place::decode).transpose();
+        let place =
+            place.map_err(|error| NotOpened::Refused(format!("its place in the log can't be read: {error}")))?;
+        Ok(Follower { identity: store.identity, number: store.number, sum: store.sum, place })
+    }
+}
+
+/// Search for a log.
+#[derive(Debug, Clone)]
+pub(super) struct Founding {
+    pub client: Client,
+    pub keys: Keys,
+    /// Name of the cluster.
+    pub cluster: String,
+    pub limits: Limits,
+    /// True if the log is founded if it doesn't exist.
+    pub is_first: bool,
+}
+
 impl Founding {
-    /// Finds the log, or founds it.
-    pub(super) async fn carry_out(&self, client: &Client, keys: &Keys) -> Result<Founded, Broken> {
-        let mut failure = None;
-        for _ in 0..MAX_ATTEMPTS {
-            match self.attempt(client, keys).await {
-                Ok(founded) => return self.check(founded?, keys),
-                Err(error) if error.is_transient() => failure = Some(error),
-                Err(error) => return Err(Broken(error.to_string())),
+    /// Returns the identity for a new store, or `None` if the new store founds the log.
+    pub async fn identity(self) -> Result<Option<Identity>, NotOpened> {
+        let found = match self.find().await? {
+            Some(found) => found,
+            None if self.is_first => return Ok(None),
+            None => self.wait_for_log().await?,
+        };
+        let Meta { registry, epoch, from, sum, .. } = self.check_version(found)?.meta;
+        if from != OF_NEW_STORE || sum != hexadecimal(0) {
+            return Err(NotOpened::Refused(
+                "the cluster was founded with data, which its log doesn't contain; start with a copy of another node's \
+                 data directory"
+                    .into(),
+            ));
+        }
+        Ok(Some(Identity { registry, epoch: Epoch(epoch) }))
+    }
+
+    /// Finds or founds the log of a store, and checks that the log continues at the store's last commit.
+    pub async fn open(self, store: Follower) -> Result<Founded, NotOpened> {
+        let found = match self.find().await? {
+            Some(found) => found,
+            None if store.place.is_some() => return Err(self.wiped()),
+            None if self.is_first => self.found(&store).await?,
+            None => self.wait_for_log().await?,
+        };
+        let Found { meta, revision } = self.check_version(found)?;
+        let Meta { registry, epoch, from, sum, .. } = &meta;
+        if (*registry, Epoch(*epoch)) != (store.identity.registry, store.identity.epoch) {
+            let reason = format!(
+                "it contains another registry, or another epoch of the registry, than the cluster {:?}; use the data \
+                 directory of a node of this cluster, or an empty one",
+                self.cluster
+            );
+            return Err(NotOpened::Refused(reason));
+        }
+        match &store.place {
+            Some(place) => self.check_place(&store, place)?,
+            None if (store.number, &hexadecimal(store.sum)) != (*from, sum) => {
+                let reason = "its content is not that with which the cluster was founded; use the data directory of a \
+                              node of this cluster, or an empty one";
+                return Err(NotOpened::Refused(reason.into()));
+            }
+            None => {}
+        }
+        let (header, commit) = self.read_commit(store.number).await?;
+        if let Some(place) = &store.place {
+            place.check(header).map_err(NotOpened::Refused)?;
+        }
+        let digest = commit.map(|commit| digest_of(&commit));
+        let seen = Seen { cluster: header.cluster_id, revision: header.revision };
+        match (digest, &store.place) {
+            (None, _) => Err(self.does_not_continue(store.number).await?),
+            (Some(found), Some(place)) if found != place.digest => Err(NotOpened::Refused(format!(
+                "etcd has another commit {} than this node: it was restored from an older copy, or is another one",
+                store.number
+            ))),
+            (Some(digest), _) => {
+                let place = Place { cluster: self.cluster.clone(), number: store.number, digest, seen };
+                Ok(Founded { revision, from: *from, place })
             }
         }
-        Err(Broken(failure.map_or_else(|| "etcd doesn't respond".into(), |error| error.to_string())))
     }
 
-    async fn attempt(&self, client: &Client, keys: &Keys) -> Result<Result<Founded, Broken>, agentdex_etcd::Error> {
-        let read = || Op::range(Range::new(KeyRange::key(keys.meta())));
-        let mut txn = Txn::new().when([Compare::create_revision(keys.meta()).equals(0)]).otherwise([read()]);
-        let (registry, epoch, from) = (self.registry.clone(), self.epoch, self.last);
-        let meta = Meta { layout: LAYOUT, format: FORMAT_VERSION, registry, epoch, from };
-        if self.is_first {
-            let value = serde_json::to_vec(&meta).unwrap_or_default();
+    /// Reads the identity of the log. Retries for a while if etcd doesn't respond.
+    async fn find(&self) -> Result<Option<Found>, NotOpened> {
+        let read = Txn::new().then([Op::range(Range::new(KeyRange::key(self.keys.meta())))]);
+        let answer = self.ask(&read).await?;
+        answer.body.range(0).and_then(|range| range.kvs.first()).map(found_in).transpose()
+    }
+
+    /// Waits for another node to found the log.
+    async fn wait_for_log(&self) -> Result<Found, NotOpened> {
+        let started = Instant::now();
+        loop {
+            if let Some(found) = self.find().await? {
+                return Ok(found);
+            }
+            if started.elapsed() >= self.limits.start_wait {
+                let reason = format!(
+                    "etcd has no cluster {:?}; start a single node with --cluster-init, once, to found it",
+                    self.cluster
+                );
+                return Err(NotOpened::Unavailable(reason));
+            }
+            tokio::time::sleep(PAUSES.1.min(self.limits.start_wait)).await;
+        }
+    }
+
+    /// Founds the log, unless another node does so first.
+    async fn found(&self, store: &Follower) -> Result<Found, NotOpened> {
+        let meta = Meta {
+            layout: LAYOUT,
+            format: FORMAT_VERSION,
+            registry: store.identity.registry,
+            epoch: store.identity.epoch.0,
+            from: store.number,
+            sum: hexadecimal(store.sum),
+        };
+        let value = serde_json::to_vec(&meta).unwrap_or_default();
+        let found = Txn::new()
+            .when([Compare::create_revision(self.keys.meta()).equals(0)])
             // The commit before the first one is empty: it is only compared with.
-            txn = txn.then([Op::put(keys.meta(), value), Op::put(keys.commit(from), "")]);
+            .then([Op::put(self.keys.meta(), value), Op::put(self.keys.commit(meta.from), "")])
+            .otherwise([Op::range(Range::new(KeyRange::key(self.keys.meta())))]);
+        let answer = self.ask(&found).await?;
+        match answer.body.range(0).and_then(|range| range.kvs.first()) {
+            None => Ok(Found { meta, revision: answer.header.revision }),
+            // It may also be its own, founded by an attempt without an answer.
+            Some(kv) => found_in(kv),
         }
-        let answer = ask(client, &txn).await?;
-        if answer.body.succeeded {
-            let none = || {
-                Broken("this cluster does not exist in etcd; create it by starting a node with --cluster-init".into())
-            };
-            return Ok(if self.is_first {
-                Ok(Founded { meta, revision: answer.header.revision })
-            } else {
-                Err(none())
-            });
-        }
-        let found = answer.body.range(0).and_then(|range| range.kvs.first());
-        let founded = found.and_then(|found| {
-            let meta = serde_json::from_slice(&found.value).ok()?;
-            Some(Founded { meta, revision: found.mod_revision })
-        });
-        Ok(founded.ok_or_else(|| Broken("the identity of the log in etcd can't be read".into())))
     }
 
-    /// Checks that the log belongs to this store.
-    fn check(&self, founded: Founded, keys: &Keys) -> Result<Founded, Broken> {
-        let Meta { layout, format, registry, epoch, .. } = &founded.meta;
-        if *layout != LAYOUT || *format != FORMAT_VERSION {
-            let of_program = format!("layout {LAYOUT} and format {FORMAT_VERSION}");
-            let reason =
-                format!("the log in etcd has layout {layout} and format {format}, but this program uses {of_program}");
-            return Err(Broken(reason));
-        }
-        if *registry != self.registry || *epoch != self.epoch {
-            let key = String::from_utf8_lossy(&keys.meta()).into_owned();
-            return Err(Broken(format!(
-                "the log in etcd ({key}) belongs to another registry, or to another epoch of this registry"
+    fn check_version(&self, found: Found) -> Result<Found, NotOpened> {
+        let Meta { layout, format, .. } = found.meta;
+        if (layout, format) != (LAYOUT, FORMAT_VERSION) {
+            return Err(NotOpened::Refused(format!(
+                "the log in etcd has layout {layout} and format {format}, and this program supports layout {LAYOUT} and \
+                 format {FORMAT_VERSION}"
             )));
         }
-        Ok(founded)
+        Ok(found)
     }
+
+    fn check_place(&self, store: &Follower, place: &Place) -> Result<(), NotOpened> {
+        if place.cluster != self.cluster {
+            let reason = format!(
+                "it belongs to a node of the cluster {:?}, not of {:?}; check --cluster-name",
+                place.cluster, self.cluster
+            );
+            return Err(NotOpened::Refused(reason));
+        }
+        if place.number != store.number {
+            return Err(NotOpened::Refused(format!(
+                "it was changed outside of the cluster: it ends at commit {}, but the last commit of the cluster in it is \
+                 {}; start with a copy of another node's data directory",
+                store.number, place.number
+            )));
+        }
+        Ok(())
+    }
+
+    async fn read_commit(&self, number: u64) -> Result<(ResponseHeader, Option<KeyValue>), NotOpened> {
+        let read = Txn::new().then([Op::range(Range::new(KeyRange::key(self.keys.commit(number))))]);
+        let answer = self.ask(&read).await?;
+        Ok((answer.header, answer.body.range(0).and_then(|range| range.kvs.first()).cloned()))
+    }
+
+    /// Returns the reason why the log lacks the last commit of a store.
+    async fn does_not_continue(&self, number: u64) -> Result<NotOpened, NotOpened> {
+        let read = Txn::new().then([Op::range(Range::new(KeyRange::key(self.keys.trimmed())))]);
+        let answer = self.ask(&read).await?;
+        let trimmed = answer.body.range(0).and_then(|range| range.kvs.first());
+        let reason = if trimmed.is_some_and(|kv| trimmed_of(&kv.value) >= number) {
+            format!(
+                "the node was offline for too long: the log in etcd no longer contains its last commit, {number}; start \
+                 with a copy of another node's data directory"
+            )
+        } else {
+            format!(
+                "etcd lacks the last commit of this node, {number}: it was restored from an older copy, or is another \
+                 one; {WAYS_OUT}"
+            )
+        };
+        Ok(NotOpened::Refused(reason))
+    }
+
+    fn wiped(&self) -> NotOpened {
+        NotOpened::Refused(format!("etcd has lost the cluster {:?}; {WAYS_OUT}", self.cluster))
+    }
+
+    /// Sends a transaction until it is answered, but only for a limited time.
+    async fn ask(&self, txn: &Txn) -> Result<Answer<agentdex_etcd::message::TxnResponse>, NotOpened> {
+        let (started, mut pause) = (Instant::now(), PAUSES.0);
+        loop {
+            match ask(&self.client, txn).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) if error.is_transient() && started.elapsed() < self.limits.start_wait => {
+                    tracing::debug!(%error, "etcd doesn't respond");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(PAUSES.1);
+                }
+                Err(error) => return Err(unavailable(&error)),
+            }
+        }
+    }
+}
+
+/// Remedies for an etcd without the data of the cluster.
+const WAYS_OUT: &str = "restore etcd's data, or found a new cluster: `agentdex backup --data` of the most recent node, \
+                        `agentdex restore`, and `agentdex serve` with another --cluster-name and --cluster-init";
+
+pub(super) fn unavailable(error: &Error) -> NotOpened {
+    NotOpened::Unavailable(error.to_string())
+}
+
+fn found_in(kv: &KeyValue) -> Result<Found, NotOpened> {
+    let meta = serde_json::from_slice(&kv.value)
+        .map_err(|error| NotOpened::Refused(format!("the identity of the log in etcd can't be read: {error}")))?;
+    Ok(Found { meta, revision: kv.mod_revision })
+}
+
+fn hexadecimal(sum: u128) -> String {
+    format!("{sum:032x}")
+}
+
+/// Returns the digest of a stored commit. The commit before the first one has none.
+fn digest_of(kv: &KeyValue) -> String {
+    Head::read(&kv.value).map_or_else(|_| String::new(), |head| data_encoding::HEXLOWER.encode(&head.digest))
 }

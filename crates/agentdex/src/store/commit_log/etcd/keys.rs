@@ -40,6 +40,11 @@ impl Keys {
         self.key(&format!("p/{number:016x}/{:016x}{:016x}/{part:04x}", id.run, id.count))
     }
 
+    /// Returns the first key of the additional values of commits from this number on.
+    pub fn parts_of(&self, number: u64) -> Vec<u8> {
+        self.key(&format!("p/{number:016x}/"))
+    }
+
     /// Returns the key by which a node shows that it waits for its turn.
     pub fn waiting(&self, node: Node) -> Vec<u8> {
         self.key(&format!("w/{node:032x}"))
@@ -72,9 +77,24 @@ impl Keys {
         Some(str::from_utf8(name).ok()?.to_owned())
     }
 
+    /// Returns the key of a node of the cluster, whether it is running or not.
+    pub fn member(&self, name: &str) -> Vec<u8> {
+        self.key(&format!("members/{name}"))
+    }
+
+    /// Returns the range of the keys of all nodes of the cluster.
+    pub fn members(&self) -> KeyRange {
+        KeyRange::prefix(self.key("members/"))
+    }
+
     /// Returns the key of the leader.
     pub fn leader(&self) -> Vec<u8> {
         self.key("leader")
+    }
+
+    /// Returns the key of the number of the last dropped commit.
+    pub fn trimmed(&self) -> Vec<u8> {
+        self.key("trimmed")
     }
 
     /// Returns the range of all keys of the log.

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use agentdex_etcd::Client;
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::{
     super::{
-        Broken,
+        Broken, Progress,
         turn::{Node, Turn},
     },
     arrivals::Arrivals,
@@ -19,7 +19,7 @@ use super::{
     attempt::Attempt,
     founding::Founded,
     keys::Keys,
-    nodes::{Nodes, Progress},
+    nodes::Nodes,
     options::Limits,
 };
 
@@ -41,6 +41,8 @@ pub(super) struct Log {
     pub room: Notify,
     /// Notified when this node starts waiting for its turn, so that it writes its key.
     pub asks: Notify,
+    /// Notified when the store reports its progress.
+    pub reported: Notify,
     /// Lock held while commits are read.
     pub reading: tokio::sync::Mutex<()>,
 }
@@ -56,6 +58,9 @@ pub(super) struct State {
     pub lease: i64,
     pub nodes: Nodes,
     pub progress: Progress,
+    pub currency: Currency,
+    /// Size of all commits that have arrived since the start, as stored in etcd.
+    pub bytes: u64,
     /// Last commit that was sent.
     pub attempt: Option<Attempt>,
     /// State of etcd according to the last linearizable answer.
@@ -82,6 +87,49 @@ impl Log {
         tracing::error!(reason = %broken.0, "the log of the cluster can't be followed any more");
         self.state().broken.get_or_insert(broken);
         self.notify();
+    }
+}
+
+/// Times at which the end of the log was known, and was in the store.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Currency {
+    /// Last commit that the log contained at a time.
+    end: (u64, Instant),
+    /// Time at which the store last contained all commits in the log.
+    pub current_at: Instant,
+}
+
+impl Currency {
+    /// Creates the value for a store whose last commit has this number.
+    pub fn new(number: u64) -> Currency {
+        let now = Instant::now();
+        Currency { end: (number, now), current_at: now }
+    }
+
+    /// Returns the last known commit of the log.
+    pub fn end(&self) -> u64 {
+        self.end.0
+    }
+
+    /// Returns the time since the end of the log was known.
+    pub fn age(&self) -> Duration {
+        self.end.1.elapsed()
+    }
+
+    /// Records that the log ended with a commit at the time of a request. The store contains the commits up to
+    /// `number`.
+    pub fn note_end(&mut self, end: u64, at: Instant, number: u64) {
+        if at >= self.end.1 {
+            self.end = (end, at);
+        }
+        self.note_installed(number);
+    }
+
+    /// Records that the store contains the commits up to a number.
+    pub fn note_installed(&mut self, number: u64) {
+        if number >= self.end.0 {
+            self.current_at = self.current_at.max(self.end.1);
+        }
     }
 }
 

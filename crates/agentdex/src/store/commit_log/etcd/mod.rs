@@ -4,30 +4,39 @@
 //! exists, the previous commit is missing, or the log was replaced. An append without an answer is sent again until the
 //! key exists; then the id and digest in its value tell whose commit it is.
 //!
-//! - `encoding`: commits as values; `keys`: names of the keys; `founding`: the identity of a log
+//! - `encoding`: commits as values; `keys`: names of the keys
+//! - `founding`, `place`: finding the log of a store, or founding it; the last commit of a store in the log
 //! - `log`: state that the tasks share; `ask`: requests that may be carried out twice
 //! - `append`, `attempt`: appends; `follow`, `arrivals`: reading and watching; `waiting`: turns
-//! - `presence`, `nodes`: the nodes, and the election of a leader
+//! - `presence`, `nodes`: the nodes, and the election of a leader; `trimming`: dropping commits that no node needs
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
+    collections::BTreeSet,
+    fmt, future,
+    path::Path,
     sync::{Arc, Mutex, mpsc},
+    time::Duration,
 };
 
-use agentdex_etcd::{Client, Error, message::LeaseRevokeRequest};
-use tokio::runtime::{Builder, Runtime};
+use agentdex_etcd::{Client, message::LeaseRevokeRequest};
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::oneshot,
+};
+use uuid::Uuid;
 
+pub(crate) use self::options::{Limits, NodeOptions};
 use self::{
     arrivals::Arrivals,
-    founding::Founding,
+    founding::{Follower, Founding, NotOpened, unavailable},
     keys::Keys,
-    log::{Log, State},
-    nodes::{NodeEntry, Nodes, Progress},
-    options::{Identity, Limits},
+    log::{Currency, Log, State},
+    nodes::Nodes,
 };
-use super::{Appended, Away, Broken, Commit, CommitLog, Wake, turn::Turn};
-use crate::store::overlay::Pairs;
+use super::{
+    Appended, Arrived, Away, Broken, CaughtUp, Commit, CommitLog, Identity, LastCommit, LogStatus, OpenLog, OpenedLog,
+    Progress, Wake, turn::Turn,
+};
 
 mod append;
 mod arrivals;
@@ -40,9 +49,11 @@ mod keys;
 mod log;
 mod nodes;
 mod options;
+mod place;
 mod presence;
 #[cfg(test)]
 mod tests;
+mod trimming;
 mod waiting;
 
 /// Log of a cluster, stored in etcd.
@@ -52,63 +63,105 @@ pub(crate) struct EtcdLog {
     runtime: Option<Runtime>,
 }
 
+/// A node's access to the log of its cluster, which is opened together with the node's store.
+#[derive(Debug)]
+pub(crate) struct EtcdCluster(pub NodeOptions);
+
+impl OpenLog for EtcdCluster {
+    fn identity(&self, directory: &Path) -> crate::Result<Option<Identity>> {
+        let found = connect(&self.0).and_then(|(runtime, founding)| {
+            let found = run(&runtime, founding.identity()).unwrap_or_else(|| Err(ended()));
+            runtime.shutdown_background();
+            found
+        });
+        found.map_err(|error| error.of(directory))
+    }
+
+    fn open(&self, store: &LastCommit<'_>) -> crate::Result<OpenedLog> {
+        let opened = EtcdLog::open(&self.0, store).map_err(|error| error.of(store.directory))?;
+        let stamp = opened.log.founded.place.encode();
+        Ok(OpenedLog { log: Arc::new(opened), stamp: store.stamp.is_none().then_some(stamp) })
+    }
+}
+
+impl NotOpened {
+    fn of(self, directory: &Path) -> crate::Error {
+        match self {
+            NotOpened::Refused(reason) => crate::Error::ClusterRefused { path: directory.to_owned(), reason },
+            NotOpened::Unavailable(reason) => crate::Error::ClusterUnavailable { reason },
+        }
+    }
+}
+
+fn ended() -> NotOpened {
+    NotOpened::Unavailable("the connection to etcd was closed".into())
+}
+
+/// Creates a client, and the runtime in which it runs.
+fn connect(options: &NodeOptions) -> Result<(Runtime, Founding), NotOpened> {
+    let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("etcd").enable_all().build();
+    let runtime = runtime.map_err(|error| NotOpened::Unavailable(format!("no thread can be started: {error}")))?;
+    let context = runtime.enter();
+    let client = Client::connect(options.connection.clone()).map_err(|error| unavailable(&error))?;
+    drop(context);
+    let NodeOptions { cluster, limits, is_first, .. } = options.clone();
+    let keys = Keys::new(&cluster);
+    Ok((runtime, Founding { client, keys, cluster, limits, is_first }))
+}
+
 impl EtcdLog {
-    /// Opens the log for a store whose last commit has this number.
-    ///
-    /// # Errors
-    /// The operating system can't start a thread.
-    pub fn open(
-        connect: impl FnOnce() -> Result<Client, Error>,
-        cluster: &str,
-        identity: Identity,
-        founding: Founding,
-        limits: Limits,
-    ) -> Result<EtcdLog, Broken> {
-        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("etcd").enable_all().build();
-        let runtime = runtime.map_err(|error| Broken(format!("no thread can be started: {error}")))?;
-        let context = runtime.enter();
-        let client = connect().map_err(|error| Broken(error.to_string()))?;
-        drop(context);
-        let (keys, last) = (Keys::new(cluster), founding.last);
-        let (found, of_keys) = (client.clone(), keys.clone());
-        let founded = run(&runtime, async move { founding.carry_out(&found, &of_keys).await })
-            .unwrap_or_else(|| Err(Broken("the log was closed".into())))?;
+    /// Opens the log for a store.
+    fn open(options: &NodeOptions, store: &LastCommit<'_>) -> Result<EtcdLog, NotOpened> {
+        let follower = Follower::of(store)?;
+        let (runtime, founding) = connect(options)?;
+        let Founding { client, keys, limits, .. } = founding.clone();
+        let opened = run(&runtime, founding.open(follower)).unwrap_or_else(|| Err(ended()));
+        let founded = match opened {
+            Ok(founded) => founded,
+            Err(error) => {
+                runtime.shutdown_background();
+                return Err(error);
+            }
+        };
+        let (node, last) = (Uuid::new_v4().as_u128(), store.number);
         let state = State {
             arrivals: Arrivals::after(last),
-            turn: Turn::new(identity.node),
+            turn: Turn::new(node),
             waiting: BTreeSet::new(),
             is_waiting: false,
             lease: 0,
             nodes: Nodes::default(),
             progress: Progress { number: last, synced: last },
+            currency: Currency::new(last),
+            bytes: 0,
             attempt: None,
-            seen: None,
+            seen: Some(founded.place.seen),
             broken: None,
             wake: None,
         };
-        let Identity { node, name, url } = identity;
-        let (changed, room, asks, reading) = Default::default();
+        let NodeOptions { name, url, .. } = options.clone();
+        let (changed, room, asks, reported, reading) = Default::default();
         let state = Mutex::new(state);
-        let log = Arc::new(Log { client, keys, node, name, url, founded, limits, state, changed, room, asks, reading });
+        let log = Arc::new(Log {
+            client,
+            keys,
+            node,
+            name,
+            url,
+            founded,
+            limits,
+            state,
+            changed,
+            room,
+            asks,
+            reported,
+            reading,
+        });
         runtime.spawn(log.clone().keep_present());
         runtime.spawn(log.clone().follow());
         runtime.spawn(log.clone().wait_for_turns());
+        runtime.spawn(log.clone().trim());
         Ok(EtcdLog { log, runtime: Some(runtime) })
-    }
-
-    /// Sets the progress of the store that is published to the other nodes.
-    pub fn report(&self, progress: Progress) {
-        self.log.state().progress = progress;
-    }
-
-    /// True while this node is the leader.
-    pub fn is_leader(&self) -> bool {
-        self.log.state().nodes.is_leader
-    }
-
-    /// Returns the nodes known to be present, by name.
-    pub fn nodes(&self) -> BTreeMap<String, NodeEntry> {
-        self.log.state().nodes.entries.clone()
     }
 
     /// Runs a task of the log, and blocks until it is done. May be called on any thread.
@@ -140,7 +193,7 @@ impl CommitLog for EtcdLog {
         self.log.wait_for_turn(number)
     }
 
-    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Pairs>, Broken> {
+    fn arrived(&self, number: u64, limit: usize) -> Result<Vec<Arrived>, Broken> {
         let mut state = self.log.state();
         let had_enough = state.arrivals.are_enough();
         let arrived = state.arrivals.after_commit(number, limit);
@@ -158,6 +211,19 @@ impl CommitLog for EtcdLog {
         self.wait_for(async move { log.end().await }).unwrap_or(Err(Away))
     }
 
+    fn caught_up(&self) -> CaughtUp {
+        let Some(runtime) = &self.runtime else { return Box::pin(future::ready(Err(Away))) };
+        let (log, (sender, receiver)) = (self.log.clone(), oneshot::channel());
+        runtime.spawn(async move {
+            let _ = sender.send(log.caught_up().await);
+        });
+        Box::pin(async move { receiver.await.unwrap_or(Err(Away)) })
+    }
+
+    fn leads(&self) -> bool {
+        self.log.state().nodes.is_leader
+    }
+
     fn is_asked(&self) -> bool {
         let state = self.log.state();
         state.turn.is_own() && state.waiting.iter().any(|node| *node != self.log.node)
@@ -165,6 +231,32 @@ impl CommitLog for EtcdLog {
 
     fn subscribe(&self, wake: Wake) {
         self.log.state().wake = Some(wake.into());
+    }
+
+    fn report(&self, progress: Progress) {
+        let mut state = self.log.state();
+        state.progress = progress;
+        state.currency.note_installed(progress.number);
+        drop(state);
+        self.log.reported.notify_waiters();
+    }
+
+    fn behind_for(&self) -> Option<Duration> {
+        Some(self.log.state().currency.current_at.elapsed())
+    }
+
+    fn status(&self) -> Option<LogStatus> {
+        let state = self.log.state();
+        let nodes = state.nodes.entries.iter().map(|(name, entry)| (name.clone(), entry.clone().into()));
+        Some(LogStatus {
+            cluster: self.log.founded.place.cluster.clone(),
+            node: self.log.name.clone(),
+            leader: state.nodes.leader.clone(),
+            end: state.currency.end().max(state.arrivals.next() - 1),
+            behind_for: state.currency.current_at.elapsed(),
+            broken: state.broken.clone().map(|Broken(reason)| reason),
+            nodes: nodes.collect(),
+        })
     }
 
     fn close(&self) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use agentdex_etcd::KeyValue;
 use serde::{Deserialize, Serialize};
 
+use super::super::{NodeState, Progress};
 use crate::change::Timestamp;
 
 /// State of a node, as the node publishes it.
@@ -25,15 +26,6 @@ pub(crate) struct NodeEntry {
     pub clock: Timestamp,
 }
 
-/// Progress of a store.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
-    /// Number of the last commit in the store.
-    pub number: u64,
-    /// Number of the last commit synced to disk.
-    pub synced: u64,
-}
-
 /// Nodes that are present in etcd.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
@@ -43,9 +35,22 @@ pub(super) struct Nodes {
     pub is_present: bool,
     /// True while this node is the leader.
     pub is_leader: bool,
+    /// Name of the leader.
+    pub leader: Option<String>,
+}
+
+impl From<NodeEntry> for NodeState {
+    fn from(NodeEntry { url, version, number, synced, clock, .. }: NodeEntry) -> NodeState {
+        NodeState { url, version, progress: Progress { number, synced }, clock }
+    }
 }
 
 impl Nodes {
+    /// Records the present leader, or that there is none.
+    pub fn note_leader(&mut self, kv: Option<&KeyValue>) {
+        self.leader = kv.filter(|kv| kv.version > 0).and_then(|kv| String::from_utf8(kv.value.to_vec()).ok());
+    }
+
     /// Records the present value of a node's key, or that the key is gone.
     pub fn note(&mut self, name: Option<String>, kv: &KeyValue) {
         let Some(name) = name else { return };

@@ -2,7 +2,22 @@
 
 use std::time::Duration;
 
-use super::super::turn::Node;
+use agentdex_etcd::Options as Connection;
+
+/// Options of a node of a cluster.
+#[derive(Debug, Clone)]
+pub(crate) struct NodeOptions {
+    pub connection: Connection,
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Name of the node, which is the same after a restart.
+    pub name: String,
+    /// URL of the node's REST API, for the other nodes.
+    pub url: Option<String>,
+    /// True if this node founds the cluster if etcd has no such cluster.
+    pub is_first: bool,
+    pub limits: Limits,
+}
 
 /// Timeouts and intervals, which tests shorten.
 #[derive(Debug, Clone, Copy)]
@@ -15,25 +30,34 @@ pub(crate) struct Limits {
     pub lease: Duration,
     /// Interval at which a node reports its progress to the other nodes.
     pub update: Duration,
+    /// Interval at which the leader trims the log.
+    pub trim: Duration,
+    /// Minimum time for which a commit is kept, unless the log is too large.
+    pub kept_for: Duration,
+    /// Maximum size of the log in bytes, as far as that is possible without losing commits.
+    pub log_bytes: u64,
+    /// Maximum time to wait until the store has installed the commits that have arrived.
+    pub install_wait: Duration,
+    /// Maximum time to wait for etcd, and for the founding of the log, at the start of a node.
+    pub start_wait: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
         let seconds = Duration::from_secs;
-        Limits { append_wait: seconds(10), silence: seconds(5), lease: seconds(15), update: seconds(5) }
+        Limits {
+            append_wait: seconds(10),
+            silence: seconds(5),
+            lease: seconds(15),
+            update: seconds(5),
+            trim: seconds(30),
+            kept_for: seconds(3600),
+            log_bytes: 512 << 20,
+            install_wait: seconds(5),
+            start_wait: seconds(30),
+        }
     }
 }
 
 /// First and longest pause after a failed call.
 pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
-
-/// Identity of a node.
-#[derive(Debug, Clone)]
-pub(crate) struct Identity {
-    /// Random id of the node in turns, generated at each start.
-    pub node: Node,
-    /// Name of the node, which is the same after a restart.
-    pub name: String,
-    /// URL of the node's REST API, for the other nodes.
-    pub url: Option<String>,
-}

@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Instant};
 use agentdex_etcd::{Compare, Error, KeyRange, Lease, LeaseState, Op, Range, Txn};
 
 use super::{
-    super::Broken,
+    super::{Broken, Progress},
     ask::ask,
     log::Log,
-    nodes::{NodeEntry, Nodes, Progress},
+    nodes::{NodeEntry, Nodes},
     options::PAUSES,
 };
 use crate::change::Timestamp;
@@ -145,8 +145,10 @@ impl Log {
 
     /// Reads the keys of all nodes.
     pub(super) async fn read_nodes(&self) -> Result<(), Error> {
+        let leader = self.client.range(&Range::new(KeyRange::key(self.keys.leader()))).await?;
         let answer = self.client.range(&Range::new(self.keys.nodes())).await?;
         let mut state = self.state();
+        state.nodes.note_leader(leader.body.kvs.first());
         state.nodes.entries.clear();
         answer.body.kvs.iter().for_each(|kv| state.nodes.note(self.keys.node_name(&kv.key), kv));
         Ok(())

@@ -1,9 +1,10 @@
 //! Stores over etcd. The tests start processes of etcd, and are skipped without it.
 
 use std::{
+    collections::BTreeSet,
     env, fs,
     net::TcpListener,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
         Arc, Mutex,
@@ -13,28 +14,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex_etcd::{Client, KeyRange, Options as Connection, Range};
+use agentdex_etcd::{Client, KeyRange, Op, Options as Connection, Range, Txn};
 use rustix::process::{Pid, Signal, kill_process};
 use sled::IVec;
 use tempfile::TempDir;
+use uuid::Uuid;
 
 use super::{
-    EtcdLog,
+    EtcdCluster, EtcdLog,
+    ask::ask,
     encoding::MAX_VALUE_BYTES,
-    founding::Founding,
+    founding::NotOpened,
     keys::Keys,
-    nodes::Progress,
-    options::{Identity, Limits},
+    options::{Limits, NodeOptions},
 };
 use crate::{
     Error,
-    change::Precondition,
+    change::{Epoch, Precondition, Seq},
     store::{
-        Options, Store,
+        CopiedDirectory, Options, Store,
         commit_log::{
-            Appended, Away, Broken, Commit, CommitId, CommitLog, SharedLog,
+            Appended, Away, Broken, Commit, CommitId, CommitLog, Identity, LastCommit, Progress, SharedLog,
             copies::Copies,
-            tests::{Cluster, Shared, run, write, writes},
+            tests::{Cluster, Shared, run, write, write_version, writes},
         },
         overlay::Pairs,
     },
@@ -47,10 +49,17 @@ const LIMITS: Limits = Limits {
     silence: Duration::from_millis(300),
     lease: Duration::from_secs(2),
     update: Duration::from_millis(200),
+    trim: Duration::from_millis(200),
+    kept_for: Duration::from_secs(3600),
+    log_bytes: 512 << 20,
+    install_wait: Duration::from_secs(60),
+    start_wait: Duration::from_secs(60),
 };
 
-fn identity(node: u128) -> Identity {
-    Identity { node, name: format!("node-{node}"), url: None }
+/// Returns a store that is new to the log, with 4 commits.
+fn store() -> LastCommit<'static> {
+    let identity = Identity { registry: Uuid::from_u128(1), epoch: Epoch(7) };
+    LastCommit { directory: Path::new("node"), identity, number: 4, sum: 5, stamp: None }
 }
 
 /// Processes of etcd that form a cluster.
@@ -137,21 +146,18 @@ impl Etcd {
         Connection { request_deadline: short, connect_deadline: short, ..Connection::new(endpoints) }
     }
 
-    /// Opens the log for a node, as soon as etcd responds.
-    fn open(&self, node: u128, founding: &Founding) -> EtcdLog {
-        let started = Instant::now();
-        loop {
-            let connection = self.connection();
-            match EtcdLog::open(|| Client::connect(connection), CLUSTER, identity(node), founding.clone(), LIMITS) {
-                Ok(log) => {
-                    // Before, it appends nothing.
-                    eventually("the node is present", || log.log.state().nodes.is_present);
-                    return log;
-                }
-                Err(Broken(reason)) => assert!(started.elapsed() < Duration::from_secs(60), "{reason}"),
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
+    /// Returns the options of a node.
+    fn node(&self, number: usize, is_first: bool) -> NodeOptions {
+        let (cluster, name, connection) = (CLUSTER.to_owned(), format!("node-{number}"), self.connection());
+        NodeOptions { connection, cluster, name, url: None, is_first, limits: LIMITS }
+    }
+
+    /// Opens the log for a node whose store is new to the log.
+    fn open(&self, number: usize, is_first: bool) -> EtcdLog {
+        let log = EtcdLog::open(&self.node(number, is_first), &store()).unwrap();
+        // Before, it appends nothing.
+        eventually("the node is present", || log.log.state().nodes.is_present);
+        log
     }
 
     /// Carries out a read at etcd.
@@ -220,18 +226,19 @@ impl Directories {
         }
         unreachable!()
     }
+}
 
-    fn founding(&self) -> Founding {
-        Founding { registry: "r".into(), epoch: self.copies.epoch.0, last: self.copies.last, is_first: true }
-    }
+/// Returns the options of the store of a node.
+fn of_cluster(options: NodeOptions) -> Options {
+    Options { log: Some(SharedLog(Arc::new(EtcdCluster(options)))), ..Options::default() }
 }
 
 fn cluster(stores: usize, members: usize) -> Option<Cluster<Directories>> {
     let (etcd, is_calm) = (Mutex::new(Etcd::start(members, &[])?), AtomicBool::new(false));
     let log = Directories { etcd, copies: Copies::new(stores), is_calm };
     let open = |number: usize| {
-        let shared = SharedLog(Arc::new(log.etcd.lock().unwrap().open(number as u128 + 1, &log.founding())));
-        Store::open(&log.copies.path(number), Options { log: Some(shared), ..Options::default() }).unwrap()
+        let options = log.etcd.lock().unwrap().node(number + 1, true);
+        Store::open(&log.copies.path(number), of_cluster(options)).unwrap()
     };
     Some(Cluster { stores: (0..stores).map(open).collect(), log })
 }
@@ -243,15 +250,11 @@ fn commit(number: u64, count: u64, bytes: usize) -> Arc<Commit> {
     Arc::new(Commit { number, id: CommitId { run: 1, count }, pairs, has_more: false })
 }
 
-fn founding(is_first: bool) -> Founding {
-    Founding { registry: "r".into(), epoch: 7, last: 4, is_first }
-}
-
 /// Waits until commits have arrived.
 fn arrived(log: &EtcdLog, after: u64, count: usize) -> Vec<Pairs> {
     let started = Instant::now();
     loop {
-        let arrived = log.arrived(after, 100).unwrap();
+        let arrived: Vec<_> = log.arrived(after, 100).unwrap().into_iter().map(|arrived| arrived.pairs).collect();
         if arrived.len() >= count {
             return arrived;
         }
@@ -271,6 +274,12 @@ fn outcome(log: &EtcdLog, commit: &Arc<Commit>) -> Appended {
     }
 }
 
+/// Appends a commit until the log has it.
+fn assert_done(log: &EtcdLog, commit: &Arc<Commit>) {
+    let appended = outcome(log, commit);
+    assert!(matches!(appended, Appended::Done(Some(_))), "{appended:?}");
+}
+
 /// Returns the end of the log, as soon as it is known.
 fn end(log: &EtcdLog) -> u64 {
     let started = Instant::now();
@@ -285,19 +294,19 @@ fn end(log: &EtcdLog) -> u64 {
 #[test]
 fn commits_are_appended_taken_and_followed() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
-    let (first, second) = (etcd.open(1, &founding(true)), etcd.open(2, &founding(false)));
+    let (first, second) = (etcd.open(1, true), etcd.open(2, false));
     assert_eq!(end(&first), 4);
-    assert_eq!(outcome(&first, &commit(5, 1, 10)), Appended::Done);
+    assert_done(&first, &commit(5, 1, 10));
     assert_eq!(outcome(&second, &commit(5, 2, 20)), Appended::Taken);
     assert_eq!(arrived(&second, 4, 1), [commit(5, 1, 10).pairs.clone()]);
     assert_eq!((end(&second), first.arrived(5, 9)), (5, Ok(vec![])));
     // A request that comes again is answered as before.
-    assert_eq!(outcome(&first, &commit(5, 1, 10)), Appended::Done);
+    assert_done(&first, &commit(5, 1, 10));
     // A large commit has parts.
     let large = commit(6, 3, 5 * MAX_VALUE_BYTES / 2);
-    assert_eq!(outcome(&second, &large), Appended::Done);
+    assert_done(&second, &large);
     assert_eq!(arrived(&first, 5, 1), std::slice::from_ref(&large.pairs));
-    let third = etcd.open(3, &founding(false));
+    let third = etcd.open(3, false);
     assert_eq!(arrived(&third, 4, 2).len(), 2, "a node that comes later reads what there is");
     assert_eq!(etcd.read(Range::new(KeyRange::prefix("agentdex/zoo/p/")).keys_only()).len(), 3);
 }
@@ -305,7 +314,7 @@ fn commits_are_appended_taken_and_followed() {
 #[test]
 fn nothing_is_appended_after_a_commit_that_is_gone_or_to_another_log() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
-    let (log, keys) = (etcd.open(1, &founding(true)), Keys::new(CLUSTER));
+    let (log, keys) = (etcd.open(1, true), Keys::new(CLUSTER));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = runtime.block_on(async { Client::connect(etcd.connection()).unwrap() });
     assert!(matches!(outcome(&log, &commit(9, 1, 1)), Appended::Lost(Broken(reason)) if reason.contains("commit 8")));
@@ -318,32 +327,152 @@ fn nothing_is_appended_after_a_commit_that_is_gone_or_to_another_log() {
     assert_eq!(etcd.read(Range::new(KeyRange::key(keys.commit(5)))), []);
 }
 
+/// Returns the last position of a store.
+fn last(store: &Store) -> Seq {
+    *store.durable().borrow()
+}
+
+/// Returns the reason why a store isn't opened.
+fn refusal(options: &NodeOptions, directory: &Path) -> String {
+    match Store::open(directory, of_cluster(options.clone())) {
+        Err(Error::ClusterRefused { path, reason }) => {
+            assert_eq!(path, directory);
+            reason
+        }
+        Err(error) => panic!("{error:?}"),
+        Ok(_) => panic!("it was opened"),
+    }
+}
+
+/// Changes the keys of the cluster by hand.
+fn change<T>(etcd: &Etcd, change: impl AsyncFnOnce(&Client) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { change(&Client::connect(etcd.connection()).unwrap()).await })
+}
+
+#[test]
+fn a_new_store_follows_the_log_from_its_beginning() {
+    let Some(etcd) = Etcd::start(1, &[]) else { return };
+    let root = tempfile::tempdir().unwrap();
+    let open = |number: usize, is_first| {
+        Store::open(&root.path().join(number.to_string()), of_cluster(etcd.node(number, is_first)))
+    };
+    let first = open(1, true).unwrap();
+    write(&first, Precondition::Absent).unwrap();
+    let second = open(2, false).unwrap();
+    assert_eq!((second.epoch(), second.registry_id()), (first.epoch(), first.registry_id()));
+    assert_eq!(last(&second), last(&first), "it has all before it is open");
+    write(&second, Precondition::Any).unwrap();
+    eventually("the first one has it", || last(&first) == last(&second));
+    second.close();
+    write(&first, Precondition::Any).unwrap();
+    // Its place in the log outlasts it, and --cluster-init has no effect.
+    let again = open(2, true).unwrap();
+    assert_eq!(last(&again), last(&first));
+    again.close();
+    first.close();
+    // Nobody founds another one.
+    let impatient = Limits { start_wait: Duration::from_millis(100), ..LIMITS };
+    let options = NodeOptions { cluster: "other".into(), limits: impatient, ..etcd.node(4, false) };
+    let unavailable = Store::open(&root.path().join("4"), of_cluster(options));
+    assert!(
+        matches!(&unavailable, Err(Error::ClusterUnavailable { reason }) if reason.contains("--cluster-init")),
+        "{:?}",
+        unavailable.err()
+    );
+}
+
+#[test]
+fn a_directory_of_a_node_is_written_by_its_cluster_alone() {
+    let Some(etcd) = Etcd::start(1, &[]) else { return };
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("node");
+    let node = etcd.node(1, true);
+    let store = Store::open(&path, of_cluster(node.clone())).unwrap();
+    write(&store, Precondition::Absent).unwrap();
+    store.close();
+    let refused = Store::open(&path, Options::default());
+    assert!(matches!(&refused, Err(Error::ClusterDirectory { path: named }) if *named == path), "{:?}", refused.err());
+    let accepted = crate::store::accept_rollback(&path);
+    assert!(matches!(accepted, Err(Error::ClusterDirectory { .. })), "{accepted:?}");
+    assert!(refusal(&NodeOptions { cluster: "other".into(), ..node.clone() }, &path).starts_with("etcd has lost"));
+    // A registry of its own, and one that was changed outside of the cluster.
+    let own = root.path().join("own");
+    Store::open(&own, Options::default()).unwrap().close();
+    assert!(refusal(&node, &own).contains("another registry"));
+    let copy = CopiedDirectory::of_store(&path, root.path().join("copy")).unwrap();
+    copy.leave_cluster().unwrap();
+    let alone = Store::open(copy.path(), Options::default()).unwrap();
+    alone.close();
+    assert!(refusal(&node, copy.path()).contains("is not that with which the cluster was founded"));
+    Store::open(&path, of_cluster(node)).unwrap().close();
+}
+
+#[test]
+fn an_etcd_that_lacks_commits_of_a_node_is_refused() {
+    let Some(etcd) = Etcd::start(1, &[]) else { return };
+    let root = tempfile::tempdir().unwrap();
+    let (path, keys, node) = (root.path().join("node"), Keys::new(CLUSTER), etcd.node(1, true));
+    let store = Store::open(&path, of_cluster(node.clone())).unwrap();
+    write(&store, Precondition::Absent).unwrap();
+    let last = store.handle.committer.number();
+    store.close();
+    let stored = etcd.read(Range::new(KeyRange::key(keys.commit(last)))).remove(0).1;
+    let put = |key: Vec<u8>, value: Vec<u8>| change(&etcd, async |client| client.put(key, value, 0).await.unwrap());
+    // Another commit, and none at all.
+    put(keys.commit(last), [&stored[..60], &[0; 16], &stored[76..]].concat());
+    assert!(refusal(&node, &path).contains("another commit"));
+    let delete = |range: KeyRange| {
+        change(&etcd, async |client| ask(client, &Txn::new().then([Op::delete_range(range)])).await.unwrap())
+    };
+    delete(KeyRange::key(keys.commit(last)));
+    assert!(refusal(&node, &path).contains("restored from an older copy"));
+    put(keys.trimmed(), last.to_string().into_bytes());
+    assert!(refusal(&node, &path).contains("offline for too long"));
+    // The log has dropped its beginning.
+    delete(KeyRange::key(keys.commit(1)));
+    let new = NodeOptions { is_first: false, ..etcd.node(2, false) };
+    assert!(refusal(&new, &root.path().join("new")).contains("offline for too long"));
+    // Nothing is left, and it isn't founded again by a node that has been there.
+    delete(keys.all());
+    assert!(refusal(&node, &path).starts_with("etcd has lost the cluster"));
+    assert_eq!(etcd.read(Range::new(keys.all())), []);
+    let (other, first) = (Etcd::start(1, &[]).unwrap(), root.path().join("first"));
+    Store::open(&first, of_cluster(other.node(3, true))).unwrap().close();
+    let meta = other.read(Range::new(KeyRange::key(keys.meta()))).remove(0).1;
+    put(keys.meta(), meta);
+    put(keys.commit(1), Vec::new());
+    assert!(refusal(&etcd.node(3, true), &first).contains("another one"), "another etcd");
+}
+
 #[test]
 fn a_log_is_founded_once_and_only_for_its_registry() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
-    let open = |founding| {
-        let connection = etcd.connection();
-        EtcdLog::open(|| Client::connect(connection), CLUSTER, identity(9), founding, LIMITS).map(drop)
+    let node = etcd.node(9, true);
+    drop(etcd.open(1, true));
+    let refused = |store: &LastCommit<'_>| match EtcdLog::open(&node, store) {
+        Err(NotOpened::Refused(reason)) => reason,
+        Err(NotOpened::Unavailable(reason)) => panic!("{reason}"),
+        Ok(_) => panic!("it was opened"),
     };
-    drop(etcd.open(1, &founding(true)));
-    let other = |registry: &str, epoch| Founding { registry: registry.into(), epoch, last: 4, is_first: true };
-    for founding in [other("r", 8), other("s", 7)] {
-        let Err(Broken(reason)) = open(founding) else { panic!("it was founded again") };
-        assert!(reason.contains("another registry, or to another epoch"), "{reason}");
+    let (of_other, of_epoch) = (Uuid::from_u128(2), Epoch(8));
+    for identity in
+        [Identity { registry: of_other, ..store().identity }, Identity { epoch: of_epoch, ..store().identity }]
+    {
+        assert!(refused(&LastCommit { identity, ..store() }).contains("another registry, or another epoch"));
     }
-    open(founding(true)).unwrap();
-    let connection = etcd.connection();
-    let none = EtcdLog::open(|| Client::connect(connection), "none", identity(9), founding(false), LIMITS);
-    assert!(none.is_err_and(|Broken(reason)| reason.contains("--cluster-init")));
+    assert!(refused(&LastCommit { number: 5, ..store() }).contains("founded"));
+    assert!(refused(&LastCommit { sum: 6, ..store() }).contains("founded"));
+    drop(EtcdLog::open(&node, &store()).unwrap());
 }
 
 #[test]
 fn a_commit_that_cannot_be_read_ends_the_following() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
-    let (log, keys) = (etcd.open(1, &founding(true)), Keys::new(CLUSTER));
+    let (log, keys) = (etcd.open(1, true), Keys::new(CLUSTER));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = runtime.block_on(async { Client::connect(etcd.connection()).unwrap() });
-    assert_eq!(outcome(&log, &commit(5, 1, 1)), Appended::Done);
+    assert_done(&log, &commit(5, 1, 1));
     runtime.block_on(client.put(keys.commit(6), "something else", 0)).unwrap();
     let started = Instant::now();
     let Broken(reason) = loop {
@@ -360,21 +489,22 @@ fn a_commit_that_cannot_be_read_ends_the_following() {
 #[test]
 fn nothing_is_known_while_etcd_is_away_and_all_once_it_is_back() {
     let Some(mut etcd) = Etcd::start(1, &[]) else { return };
-    let (log, other) = (etcd.open(1, &founding(true)), etcd.open(2, &founding(false)));
+    let (log, other) = (etcd.open(1, true), etcd.open(2, false));
     etcd.signal(0, Signal::STOP);
     let sent = commit(5, 1, 10);
     assert_eq!(log.append(&sent), Appended::Unknown);
     assert!(log.end().is_err());
     etcd.signal(0, Signal::CONT);
-    assert_eq!(outcome(&log, &sent), Appended::Done);
+    assert_done(&log, &sent);
     assert_eq!(arrived(&other, 4, 1), std::slice::from_ref(&sent.pairs));
     etcd.kill(0);
     let sent = commit(6, 2, 10);
     let first = log.append(&sent);
     etcd.run(0);
     let by_other = outcome(&other, &commit(6, 3, 30));
-    assert!(first == Appended::Unknown || (first, &by_other) == (Appended::Away, &Appended::Done));
-    assert_ne!(outcome(&log, &sent), by_other, "one of them is in the log");
+    assert!(first == Appended::Unknown || (first == Appended::Away && matches!(by_other, Appended::Done(_))));
+    let is_done = |appended: &Appended| matches!(appended, Appended::Done(_));
+    assert_ne!(is_done(&outcome(&log, &sent)), is_done(&by_other), "one of them is in the log");
     assert_eq!(arrived(&log, 5, 1).len(), 1, "the watch is there again");
 }
 
@@ -390,18 +520,25 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 #[test]
 fn nodes_are_known_to_each_other_and_one_leads() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
-    let logs: Vec<_> = (1..=3).map(|node| etcd.open(node, &founding(node == 1))).collect();
-    let names = |log: &EtcdLog| log.nodes().into_keys().collect::<Vec<_>>();
+    let logs: Vec<_> = (1..=3).map(|node| etcd.open(node, node == 1)).collect();
+    let nodes = |log: &EtcdLog| log.status().unwrap().nodes;
+    let names = |log: &EtcdLog| nodes(log).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     for log in &logs {
         eventually("all are known", || names(log) == ["node-1", "node-2", "node-3"]);
     }
     logs[1].report(Progress { number: 7, synced: 6 });
     eventually("the others see how far it is", || {
-        logs[0].nodes().get("node-2").is_some_and(|node| (node.number, node.synced) == (7, 6))
+        nodes(&logs[0])
+            .iter()
+            .any(|(name, node)| name == "node-2" && node.progress == Progress { number: 7, synced: 6 })
     });
-    let leaders = || (0..3).filter(|index| logs[*index].is_leader()).collect::<Vec<_>>();
+    let is_leader = |log: &EtcdLog| log.log.state().nodes.is_leader;
+    let leaders = || (0..3).filter(|index| is_leader(&logs[*index])).collect::<Vec<_>>();
     eventually("there is a leader", || leaders().len() == 1);
     let leader = leaders()[0];
+    eventually("all know it", || {
+        logs.iter().all(|log| log.status().unwrap().leader == Some(format!("node-{}", leader + 1)))
+    });
     logs[leader].close();
     eventually("another one leads", || leaders().iter().any(|index| *index != leader));
     eventually("it is gone", || names(&logs[(leader + 1) % 3]).len() == 2);
@@ -410,43 +547,39 @@ fn nodes_are_known_to_each_other_and_one_leads() {
 #[test]
 fn a_second_process_of_a_node_does_not_run_and_a_later_one_does() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
-    let first = etcd.open(1, &founding(true));
-    eventually("it is present", || !first.nodes().is_empty());
-    let copied = Identity { node: 9, ..identity(1) };
-    let open = |identity| {
-        let connection = etcd.connection();
-        EtcdLog::open(|| Client::connect(connection), CLUSTER, identity, founding(false), LIMITS).unwrap()
-    };
-    let second = open(copied);
+    let first = etcd.open(1, true);
+    eventually("it is present", || !first.status().unwrap().nodes.is_empty());
+    let open = || EtcdLog::open(&etcd.node(1, false), &store()).unwrap();
+    let second = open();
     assert_eq!(second.append(&commit(5, 1, 1)), Appended::Away);
     eventually("the second one ends", || {
         second.arrived(4, 9).is_err_and(|Broken(reason)| reason.contains("another process runs as the node"))
     });
     first.close();
-    let third = open(Identity { node: 10, ..identity(1) });
-    eventually("the third one may append", || third.append(&commit(5, 2, 1)) == Appended::Done);
+    let third = open();
+    eventually("the third one may append", || matches!(third.append(&commit(5, 2, 1)), Appended::Done(_)));
 }
 
 #[test]
 fn a_node_whose_lease_has_expired_comes_back() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
-    let log = etcd.open(1, &founding(true));
-    eventually("it leads", || log.is_leader());
+    let log = etcd.open(1, true);
+    eventually("it leads", || log.log.state().nodes.is_leader);
     etcd.signal(0, Signal::STOP);
-    eventually("it may have lost its lease", || !log.is_leader());
+    eventually("it may have lost its lease", || !log.log.state().nodes.is_leader);
     etcd.signal(0, Signal::CONT);
-    eventually("it leads again", || log.is_leader());
-    assert_eq!(outcome(&log, &commit(5, 1, 1)), Appended::Done);
+    eventually("it leads again", || log.log.state().nodes.is_leader);
+    assert_done(&log, &commit(5, 1, 1));
 }
 
 #[test]
 fn etcd_that_is_full_takes_nothing_and_loses_nothing() {
     let Some(etcd) = Etcd::start(1, &["--quota-backend-bytes", "16777216"]) else { return };
-    let (log, other) = (etcd.open(1, &founding(true)), etcd.open(2, &founding(false)));
+    let (log, other) = (etcd.open(1, true), etcd.open(2, false));
     let full = (5..60).find(|number| {
         loop {
             match log.append(&commit(*number, *number, 3 * MAX_VALUE_BYTES / 4)) {
-                Appended::Done => return false,
+                Appended::Done(_) => return false,
                 Appended::Away => return true,
                 Appended::Unknown => {}
                 appended => panic!("{appended:?}"),
@@ -483,4 +616,50 @@ fn writes_wait_for_nothing_but_etcd() {
     let refused = write(&cluster.stores[0], Precondition::Absent);
     assert!(matches!(refused, Err(Error::PreconditionFailed { .. })), "{refused:?}");
     cluster.close();
+}
+
+#[test]
+fn the_leader_drops_what_all_nodes_have_and_a_node_that_was_away_for_too_long_is_refused() {
+    let Some(etcd) = Etcd::start(1, &[]) else { return };
+    let (root, keys) = (tempfile::tempdir().unwrap(), Keys::new(CLUSTER));
+    let options = |number: usize| {
+        let limits = Limits { kept_for: Duration::from_millis(400), ..LIMITS };
+        NodeOptions { limits, ..etcd.node(number, number == 1) }
+    };
+    let open = |number: usize| Store::open(&root.path().join(number.to_string()), of_cluster(options(number))).unwrap();
+    let [first, second] = [open(1), open(2)];
+    let write = |versions: std::ops::Range<u64>| {
+        versions.for_each(|version| write_version(&first, Precondition::Any, version).unwrap());
+    };
+    write(0..20);
+    let number = |store: &Store| store.handle.committer.number();
+    let commits = || {
+        let range = Range::new(KeyRange::between(keys.commit(0), keys.commit(u64::MAX))).keys_only();
+        let commits = etcd.read(range).into_iter().filter_map(|(key, _)| keys.commit_number(&key));
+        commits.collect::<Vec<_>>()
+    };
+    let last = number(&first);
+    eventually("all but the last commit is dropped", || commits() == [last]);
+    eventually("the other node follows", || number(&second) == last);
+    // A node that is away holds the log.
+    second.close();
+    write(20..40);
+    let trimmed = || etcd.read(Range::new(KeyRange::key(keys.trimmed()))).remove(0).1;
+    // Meanwhile the leader has looked at the log several times.
+    let mut seen = BTreeSet::new();
+    eventually("some time passes", || {
+        seen.insert(etcd.read(Range::new(KeyRange::key(keys.member("node-1")))).remove(0).1);
+        seen.len() > 8
+    });
+    assert_eq!((commits().first(), trimmed()), (Some(&last), (last - 1).to_string().into_bytes()));
+    let second = open(2);
+    assert_eq!(number(&second), number(&first));
+    second.close();
+    // It doesn't once it was away for a day.
+    let member = r#"{"seen": "1970-01-01T00:00:00Z", "synced": 3}"#;
+    change(&etcd, async |client| client.put(keys.member("node-2"), member, 0).await.unwrap());
+    write(40..45);
+    eventually("it holds nothing any more", || commits() == [number(&first)]);
+    assert!(refusal(&options(2), &root.path().join("2")).contains("offline for too long"));
+    first.close();
 }

@@ -1,0 +1,51 @@
+//! The state of a cluster, as known to one of its nodes.
+
+use agentdex_td::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The state of a cluster, as known to the node that was asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Cluster {
+    /// Time since this node last contained all writes of the cluster, in seconds.
+    pub behind_for: f64,
+    /// Number of the last commit in this node.
+    pub commit: u64,
+    /// Name of the leader, the node that carries out the periodic work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub leader: Option<String>,
+    /// Number of the last commit in the log that this node knows.
+    pub log_end: u64,
+    /// Name of the cluster.
+    pub name: String,
+    /// Name of this node.
+    pub node: String,
+    /// Nodes that are running, sorted by name.
+    pub nodes: Vec<ClusterNode>,
+    /// Reason why this node no longer follows the log, until it is restarted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub problem: Option<String>,
+}
+
+/// A node of a cluster, as it has published itself a few seconds ago.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ClusterNode {
+    /// Clock of the node at the time of its last update.
+    #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
+    pub clock: Timestamp,
+    /// Number of the last commit in the node.
+    pub commit: u64,
+    /// Name of the node.
+    pub name: String,
+    /// Number of the last commit that the node has written to its disk.
+    pub synced: u64,
+    /// URL of the node's REST API, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub url: Option<String>,
+    /// Version of agentdex.
+    pub version: String,
+}

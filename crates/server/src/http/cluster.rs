@@ -1,0 +1,89 @@
+//! `/cluster`: the nodes of a cluster, and whether this one has kept up with it.
+
+use std::time::Duration;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{StatusCode, header::RETRY_AFTER},
+    web::Data,
+};
+use agentdex_api::Cluster;
+
+use super::{context::Context, parameters::Parameters, problem::Problem};
+use crate::Position;
+
+/// The path.
+pub(super) const PATH: &str = "/cluster";
+
+/// Maximum time for which a request waits until this node has reached a position.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The routes that are served in any case, for operators and load balancers.
+const ALWAYS_SERVED: [&str; 4] = ["/health/live", "/health/ready", "/metrics", PATH];
+
+/// Get the state of the cluster
+///
+/// Requires the role `admin`. The state is the one known to the node that answers: the nodes of its cluster, and whether
+/// this node has kept up with the others.
+#[cfg_attr(debug_assertions, utoipa::path(
+    get,
+    path = "/cluster",
+    operation_id = "cluster",
+    tag = "about",
+    responses(
+        (status = 200, description = "The state", body = Cluster),
+        (status = 404, description = "This registry is not a node of a cluster", body = super::schemas::Problem, content_type = "application/problem+json"),
+        super::schemas::Refusals,
+    )
+))]
+pub(super) async fn state(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    match context.admin(&request)?.cluster() {
+        Some(cluster) => Ok(HttpResponse::Ok().json(cluster)),
+        None => {
+            let detail = "this registry is not a node of a cluster";
+            Err(Problem::new(StatusCode::NOT_FOUND, "not-clustered", detail))
+        }
+    }
+}
+
+/// Waits until a node of a cluster has reached a position that a client got from another node.
+///
+/// # Errors
+/// 503 `position-ahead` if that takes longer than `patience`.
+pub(super) async fn reach(
+    context: &Data<Context>,
+    request: &HttpRequest,
+    position: Position,
+    patience: Duration,
+) -> Result<(), Problem> {
+    let is_node = context.behind_for().is_some();
+    if !is_node || position.epoch != context.epoch() || position.seq <= context.last_seq() {
+        return Ok(());
+    }
+    let (mut end, mut stopped) = (context.durable(), Context::stopped(context, request));
+    tokio::select! {
+        Ok(_) = end.wait_for(|last| *last >= position.seq) => return Ok(()),
+        () = stopped.wait() => {}
+        () = tokio::time::sleep(patience) => {}
+    }
+    let last = Position { seq: context.last_seq(), ..position };
+    let detail = format!("the request contains the position {position}, but this node has only reached {last}");
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "position-ahead", detail).with_header(RETRY_AFTER, "1"))
+}
+
+/// Refuses requests while this node may serve stale data, such as revoked keys, except for the routes that are always
+/// served.
+pub(super) fn check(context: &Context, path: &str) -> Result<(), Problem> {
+    let Some(behind) = context.behind_for().filter(|behind| *behind >= context.options.stale_limit) else {
+        return Ok(());
+    };
+    if ALWAYS_SERVED.contains(&path) {
+        return Ok(());
+    }
+    let detail = format!(
+        "this node has not kept up with the cluster for {} s, and may serve stale data; ask another node",
+        behind.as_secs()
+    );
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "cut-off", detail).with_header(RETRY_AFTER, "2"))
+}

@@ -1,0 +1,223 @@
+//! Servers that are nodes of a cluster, with an etcd of their own.
+
+mod etcd;
+
+use std::{
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use agentdex::{Position, Seq, td::Description};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use self::etcd::Etcd;
+use crate::{
+    process::{ServerProcess, agentdex},
+    support::{Answer, Call, eventually},
+};
+
+/// Directories of nodes, and their etcd.
+struct Cluster {
+    etcd: Etcd,
+    root: TempDir,
+}
+
+impl Cluster {
+    fn start() -> Option<Cluster> {
+        Some(Cluster { etcd: Etcd::start()?, root: tempfile::tempdir().unwrap() })
+    }
+
+    fn directory(&self, node: usize) -> PathBuf {
+        self.root.path().join(format!("node-{node}"))
+    }
+
+    /// Starts a node. The first one founds the cluster.
+    fn node(&self, node: usize, arguments: &[&str]) -> ServerProcess {
+        let (url, name) = (self.etcd.url(), format!("node-{node}"));
+        let mut all = vec!["--cluster", &url, "--cluster-node", &name];
+        if node == 1 {
+            all.push("--cluster-init");
+        }
+        all.extend(arguments);
+        ServerProcess::start(&self.directory(node), &all)
+    }
+
+    /// Runs `serve` with these arguments, which fails.
+    fn refused(&self, data: &Path, arguments: &[&str]) -> (i32, String) {
+        let mut command = agentdex();
+        command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0", "--no-mqtt"]).args(arguments);
+        failure(&command.output().unwrap())
+    }
+}
+
+fn failure(output: &Output) -> (i32, String) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    (output.status.code().unwrap(), text.lines().filter(|line| line.starts_with("error:")).collect())
+}
+
+fn get(server: &ServerProcess, path: &str) -> Answer {
+    Call::new("GET", &format!("{}{path}", server.url())).send()
+}
+
+fn put(server: &ServerProcess, id: &str, title: &str) -> Answer {
+    let agent = Description::new(title).id(id).capability("forecast");
+    let url = format!("{}/things/{id}", server.url());
+    Call::new("PUT", &url).body("application/td+json", serde_json::to_string(&agent).unwrap()).send()
+}
+
+fn title(server: &ServerProcess, id: &str) -> Option<String> {
+    let answer = get(server, &format!("/things/{id}"));
+    (answer.status == 200).then(|| answer.json()["title"].as_str().unwrap().to_owned())
+}
+
+fn cluster(server: &ServerProcess) -> Value {
+    get(server, "/cluster").expect(200).json()
+}
+
+fn cursor(server: &ServerProcess) -> Value {
+    get(server, "/health/ready").expect(200).json()["cursor"].clone()
+}
+
+#[test]
+fn nodes_have_the_same_content_whichever_is_written_to() {
+    let Some(cluster_of) = Cluster::start() else { return };
+    let first = cluster_of.node(1, &[]);
+    put(&first, "urn:example:a", "One").expect(201);
+    let nodes = [first, cluster_of.node(2, &[]), cluster_of.node(3, &[])];
+    assert_eq!(title(&nodes[2], "urn:example:a").as_deref(), Some("One"), "a node that starts gets everything first");
+    put(&nodes[1], "urn:example:a", "Two").expect(204);
+    put(&nodes[2], "urn:example:b", "Three").expect(201);
+    for node in &nodes {
+        eventually("all have both", || {
+            title(node, "urn:example:a").as_deref() == Some("Two") && title(node, "urn:example:b").is_some()
+        });
+        eventually("it is found", || get(node, "/search?q=forecast").json()["total"] == 2);
+    }
+    let cursors = nodes.each_ref().map(cursor);
+    assert!(cursors[0] == cursors[1] && cursors[1] == cursors[2], "{cursors:?}");
+    eventually("all know each other", || {
+        nodes.iter().all(|node| {
+            let state = cluster(node);
+            let names: Vec<_> = state["nodes"].as_array().unwrap().iter().map(|node| node["name"].clone()).collect();
+            names == ["node-1", "node-2", "node-3"]
+                && state["leader"].is_string()
+                && state["commit"] == state["log_end"]
+        })
+    });
+    // A node that is killed catches up.
+    let [first, second, third] = nodes;
+    second.kill();
+    put(&first, "urn:example:a", "Four").expect(204);
+    let second = cluster_of.node(2, &[]);
+    assert_eq!(title(&second, "urn:example:a").as_deref(), Some("Four"));
+    // Its former lease has to expire first.
+    eventually("it writes again", || put(&second, "urn:example:c", "Five").status == 201);
+    eventually("all have it", || title(&third, "urn:example:c").is_some() && title(&first, "urn:example:c").is_some());
+    for node in [first, second, third] {
+        assert!(node.stop().success());
+    }
+}
+
+#[test]
+fn a_reader_that_moves_to_a_node_behind_gets_each_change_once() {
+    let Some(cluster) = Cluster::start() else { return };
+    let (first, second) = (cluster.node(1, &[]), cluster.node(2, &[]));
+    put(&first, "urn:example:a", "One").expect(201);
+    let position = |server: &ServerProcess| -> Position { cursor(server).as_str().unwrap().parse().unwrap() };
+    eventually("both have it", || position(&first) == position(&second));
+    let Position { epoch, seq } = position(&first);
+    let next = Position { epoch, seq: Seq(seq.0 + 1) };
+    std::thread::scope(|scope| {
+        let read = scope.spawn(|| get(&second, &format!("/changes?since={next}")).expect(200).json());
+        put(&first, "urn:example:a", "Two").expect(204);
+        put(&first, "urn:example:a", "Three").expect(204);
+        let read = read.join().unwrap();
+        let all = get(&first, &format!("/changes?since={next}")).expect(200).json();
+        let seqs = |page: &Value| -> Vec<Value> {
+            page["changes"].as_array().unwrap().iter().map(|change| change["seq"].clone()).collect()
+        };
+        assert!(seqs(&all).starts_with(&seqs(&read)) && read["truncated"] != true, "{read} {all}");
+    });
+    let far = Position { epoch, seq: Seq(seq.0 + 1_000_000) };
+    let refused = get(&second, &format!("/changes?since={far}"));
+    assert_eq!(refused.header("retry-after"), "1");
+    refused.problem(503, "position-ahead");
+    let searched = get(&second, "/search?q=three&consistent=true").expect(200).json();
+    assert_eq!(searched["hits"][0]["title"], "Three", "what was acknowledged by another node is found");
+}
+
+#[test]
+fn a_directory_of_a_node_is_refused_elsewhere_and_can_be_backed_up() {
+    let Some(mut cluster) = Cluster::start() else { return };
+    let node = cluster.node(1, &[]);
+    put(&node, "urn:example:a", "One").expect(201);
+    assert!(node.stop().success());
+    let directory = cluster.directory(1);
+    let data = directory.to_str().unwrap();
+    let (status, error) = cluster.refused(&directory, &[]);
+    assert!(status == 3 && error.contains("belongs to a node of a cluster"), "{status}: {error}");
+    for command in [
+        &["keys", "create", "--role", "admin", "--owner", "team", "--data", data][..],
+        &["clock", "accept", "--data", data],
+        &["salvage", "--data", data, "--accept-rollback"],
+    ] {
+        let output = agentdex().args(command).output().unwrap();
+        let (status, error) = failure(&output);
+        assert!(status != 0 && error.contains("belongs to a node of a cluster"), "{command:?}: {status}: {error}");
+    }
+    let other = cluster.root.path().join("other");
+    let arguments = |url: &str, name: &str| ["--cluster", url, "--cluster-name", name].map(str::to_owned);
+    let refused = |cluster: &Cluster, directory: &Path, arguments: &[String]| {
+        cluster.refused(directory, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    // A registry of its own.
+    ServerProcess::start(&other, &[]).kill();
+    let (status, error) = refused(&cluster, &other, &arguments(&cluster.etcd.url(), "agentdex"));
+    assert!(status == 3 && error.contains("another registry"), "{status}: {error}");
+    // Its etcd is wiped, and the way out is a backup.
+    cluster.etcd.kill();
+    cluster.etcd.wipe();
+    cluster.etcd.run();
+    let (status, error) = refused(&cluster, &directory, &arguments(&cluster.etcd.url(), "agentdex"));
+    assert!(status == 3 && error.contains("etcd has lost the cluster"), "{status}: {error}");
+    let backup = cluster.root.path().join("backup");
+    let (backup, restored) = (backup.to_str().unwrap(), cluster.directory(2));
+    for command in [&["backup", backup, "--data", data][..], &["restore", backup, "--data", restored.to_str().unwrap()]]
+    {
+        let output = agentdex().args(command).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let again = cluster.node(2, &["--cluster-name", "again", "--cluster-init"]);
+    assert_eq!(title(&again, "urn:example:a").as_deref(), Some("One"));
+    let output = agentdex().args(["check", "--data", data]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn a_node_without_etcd_stops_serving_and_goes_on_later() {
+    let Some(mut cluster_of) = Cluster::start() else { return };
+    let node = cluster_of.node(1, &["--cluster-stale-limit", "5"]);
+    put(&node, "urn:example:a", "One").expect(201);
+    cluster_of.etcd.kill();
+    eventually("it is cut off", || get(&node, "/things/urn:example:a").status == 503);
+    let refused = get(&node, "/search?q=forecast");
+    assert_eq!(refused.header("retry-after"), "2");
+    let detail = refused.problem(503, "cut-off")["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("ask another node"), "{detail}");
+    get(&node, "/health/live").expect(200);
+    get(&node, "/metrics").expect(200);
+    assert!(cluster(&node)["behind_for"].as_f64().unwrap() >= 5.0);
+    eventually("it isn't ready", || get(&node, "/health/ready").status == 503);
+    cluster_of.etcd.run();
+    eventually("it goes on", || title(&node, "urn:example:a").is_some());
+    eventually("it writes", || put(&node, "urn:example:b", "Two").status == 201);
+    get(&node, "/health/ready").expect(200);
+}
+
+#[test]
+fn a_registry_of_its_own_has_no_cluster() {
+    let root = tempfile::tempdir().unwrap();
+    let alone = ServerProcess::start(root.path(), &[]);
+    get(&alone, "/cluster").problem(404, "not-clustered");
+}
