@@ -453,7 +453,7 @@ fn what_is_wrong_with_a_policy_is_named() {
         (json!({"expression": [rule("a", &deep)]}), "levels deep"),
         (json!({"expression": [rule("a", "true"), rule("a", "true")]}), "expression 2 (a): the name is already used"),
         (json!({"expression": [rule("tool-declared", "true")]}), "the name of a built-in rule"),
-        (json!({"for": [{"rules": {}}]}), "for 1: it names no agents"),
+        (json!({"for": [{"rules": {}}]}), "entry 1 of `for`: it names no agents"),
     ] {
         let error = Policy::compile(serde_json::from_value(file).unwrap()).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

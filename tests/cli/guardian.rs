@@ -29,7 +29,7 @@ fn a_policy_that_is_wrong_ends_the_start_with_the_place() {
         ("[rules]\n\ntools = \"warn\"", "line 3: unknown variant `tools`"),
         ("[rules]\ntool-result = \"on\"", "line 2: unknown variant `on`"),
         ("[[expression]]\nname = \"a\"\ndenies = \"step.\"", "expression 1 (a)"),
-        ("[[for]]\nrules = {}", "for 1: it names no agents"),
+        ("[[for]]\nrules = {}", "entry 1 of `for`: it names no agents"),
     ] {
         fs::write(&path, policy).unwrap();
         let output = serve(&["--policy", named]);

@@ -107,7 +107,7 @@ fn flows_of_the_sdk_run_over_http_tools() {
     run(async {
         let mut run = consumer().run(chain(&flows["one"]), json!({"text": "rain"}));
         run.finish().await;
-        assert_eq!(result(&run).unwrap_err(), "start: the input has no \"language\"; it has text");
+        assert_eq!(result(&run).unwrap_err(), "start: the input has no member \"language\"; its members: text");
     });
 }
 

@@ -347,7 +347,7 @@ fn outputs_are_what_counts_of_an_answer() {
         (json!({"x": {}}), success(json!({"result": [2]})), Ok(json!({"x": [2]}))),
         (json!({"x": {}}), text.clone(), Ok(json!({"x": "It rains."}))),
         (json!({"x": {}, "y": {"default": null}}), success(json!({"x": 1})), Ok(json!({"x": 1, "y": null}))),
-        (json!({"x": {}, "y": {}}), success(json!({"x": 1})), Err("no \"y\"; it has x")),
+        (json!({"x": {}, "y": {}}), success(json!({"x": 1})), Err("no member \"y\"; its members: x")),
     ] {
         let chain = chain(description(outputs));
         let mut state = chain.start(json!({}));

@@ -40,7 +40,7 @@ fn references_that_lead_nowhere_name_the_nearest() {
         ("{{node_A.data.extracted_names[2]}}", "not an index below 2"),
         ("{{node_A.data.score.x}}", "a value without members"),
         ("{{node_A}}", "node_A.message"),
-        ("{{node_B.data.anything}}", "nothing to refer to"),
+        ("{{node_B.data.anything}}", "no names are defined"),
         ("{{}}", "known names are"),
     ] {
         let error = fill(json!(reference)).expect_err(reference);

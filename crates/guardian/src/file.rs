@@ -93,7 +93,7 @@ impl Policy {
         file.rules.iter().for_each(|(rule, mode)| modes.set(*rule, *mode));
         for (index, exception) in file.exceptions.iter().enumerate() {
             if exception.agent.is_none() && exception.tag.is_none() && exception.vendor.is_none() {
-                let place = format!("for {}", index + 1);
+                let place = format!("entry {} of `for`", index + 1);
                 return Err(PolicyError {
                     place,
                     reason: "it names no agents; add `agent`, `tag`, or `vendor`".into(),

@@ -272,7 +272,7 @@ fn check_patterns(expression: &IdedExpr) -> Result<(), String> {
             return Err("the pattern of `matches` must be a string literal".to_owned());
         };
         let compiled = regex::RegexBuilder::new(pattern.inner()).size_limit(MAX_PATTERN_BYTES).build();
-        compiled.map_err(|error| format!("the pattern {:?} of `matches`: {error}", pattern.inner()))?;
+        compiled.map_err(|error| format!("the pattern {:?} of `matches` is invalid: {error}", pattern.inner()))?;
     }
     children(expression).into_iter().try_for_each(check_patterns)
 }

@@ -217,7 +217,7 @@ fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
     let mut known: Vec<&str> = known.take(1000).collect();
     known.sort_by_key(|candidate| distance(name, candidate));
     match known.first() {
-        None => format!("{name:?} is unknown; there is nothing to refer to yet"),
+        None => format!("{name:?} is unknown; no names are defined here"),
         Some(nearest) if distance(name, nearest) <= 2.max(name.chars().count() / 3) => {
             format!("{name:?} is unknown; did you mean {nearest:?}?")
         }

@@ -122,7 +122,7 @@ impl Chain {
                         Err(error) if state.calls.is_empty() => {
                             Next::Stop(Step::End(Outcome::Failed { node, reason: error.to_string() }))
                         }
-                        Err(error) => Next::Failed(format!("the input of {node:?}: {error}")),
+                        Err(error) => Next::Failed(format!("the input of {node:?} can't be determined: {error}")),
                     }
                 }
                 Next::Call(node, input) => self.call(part, state, node, input),
@@ -251,7 +251,7 @@ impl Part {
                         Next::Call(before, json!({"input": input, "instruction": response.message}))
                     }
                     None => Next::Failed(
-                        "the agent requests a retry with an instruction, but no other agent was called before".into(),
+                        "the agent requests a retry with an instruction, but no other node ran before it".into(),
                     ),
                 }
             }
@@ -317,9 +317,9 @@ impl Prepared {
                 Some(value) => drop(data.insert(name.clone(), value)),
                 None => {
                     let names = response.data.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-                    let has = if names.is_empty() { "no data".to_owned() } else { names };
+                    let names = if names.is_empty() { "none".to_owned() } else { names };
                     let what = if self.node.answer.is_some() { "input" } else { "answer" };
-                    return Response::failure(format!("the {what} has no {name:?}; it has {has}"));
+                    return Response::failure(format!("the {what} has no member {name:?}; its members: {names}"));
                 }
             }
         }
@@ -372,7 +372,7 @@ fn text_of(value: &Value) -> String {
 
 /// The input of each run: an element of each list, and the other members as they are.
 fn elements(over: &[String], input: &Value) -> Result<Vec<Value>, String> {
-    let members = input.as_object().ok_or("its input is not an object that contains the lists to iterate")?;
+    let members = input.as_object().ok_or("its input is not an object that contains the lists to iterate over")?;
     let mut length = None;
     for name in over {
         let list = members.get(name).and_then(Value::as_array);
@@ -381,9 +381,9 @@ fn elements(over: &[String], input: &Value) -> Result<Vec<Value>, String> {
             return Err(format!("the lists {} have different lengths", over.join(", ")));
         }
     }
-    let length = length.ok_or("no member of its input is a list to iterate")?;
+    let length = length.ok_or("no member of its input is a list to iterate over")?;
     if length > MAX_RUNS {
-        return Err(format!("a list has {length} elements; at most {MAX_RUNS} can be iterated"));
+        return Err(format!("a list has {length} elements, but at most {MAX_RUNS} are allowed"));
     }
     let of = |index: usize| {
         let value = |(name, value): (&String, &Value)| {

@@ -97,7 +97,8 @@ impl Check<'_> {
         self.links(chain);
         let (reached, has_cycle) = walk(chain);
         for name in chain.nodes.keys().filter(|name| !reached.contains(name.as_str())) {
-            self.report(format!("/nodes/{}", escaped(name)), "chain/unreachable", format!("no edge leads to {name:?}"));
+            let message = format!("no path of edges leads from the start node to {name:?}");
+            self.report(format!("/nodes/{}", escaped(name)), "chain/unreachable", message);
         }
         match chain.max_steps {
             None if has_cycle => {

@@ -57,7 +57,7 @@ fn reduced(method: Reduction, name: &str, responses: &[&Response]) -> Result<Val
     let values: Vec<Value> = values.collect();
     let numbers: Option<Vec<f64>> = values.iter().map(Value::as_f64).collect();
     let numbers =
-        numbers.ok_or_else(|| format!("{name:?} is not a number in every run, as this reduction requires"))?;
+        numbers.ok_or_else(|| format!("this reduction requires numbers, but in some runs {name:?} is not a number"))?;
     let integers: Option<Vec<i64>> = values.iter().map(Value::as_i64).collect();
     let whole = |reduce: fn(&[i64]) -> Option<i64>| integers.as_deref().and_then(reduce).map(Value::from);
     let float = |number: f64| Number::from_f64(number).map_or(Value::Null, Value::Number);

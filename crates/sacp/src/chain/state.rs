@@ -256,7 +256,9 @@ impl Chain {
             let chains: Vec<&str> = part.nodes.get(node).map(|node| node.node.parts()).unwrap_or_default();
             let is_part = |run: &State| run.chain.as_deref().is_some_and(|chain| chains.contains(&chain));
             if !runs.iter().all(is_part) {
-                return Err(format!("the stored run belongs to another chain: {node:?} has different subchains"));
+                return Err(format!(
+                    "the stored run belongs to another chain: in this chain, {node:?} runs other inner chains"
+                ));
             }
             return runs.iter().try_for_each(|run| self.check_state(run));
         }
