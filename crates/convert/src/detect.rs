@@ -68,9 +68,10 @@ fn lacking(members: &Map<String, Value>) -> String {
         }
     }
     let formats = Format::ALL.iter().map(|format| format.descriptor());
-    let known: Vec<String> =
-        formats.map(|format| format!("{} ({}) by {}", format.noun, format.name, format.recognized_by)).collect();
-    format!("known formats are {}", known.join("; "))
+    let known: Vec<String> = formats
+        .map(|format| format!("{} ({}), recognized by {}", format.noun, format.name, format.recognized_by))
+        .collect();
+    format!("known documents are {}", known.join("; "))
 }
 
 fn unclear(message: String) -> Error {

@@ -9,7 +9,7 @@ use super::{
 pub(super) const FORMAT: Descriptor = Descriptor {
     name: "td",
     noun: "a W3C Thing Description",
-    recognized_by: "the `@context` of W3C WoT, or `securityDefinitions`",
+    recognized_by: "the `@context` of W3C WoT, or `securityDefinitions` and `title`",
     signs: &[Sign::certain(is_thing_description), Sign::weak(is_like_thing)],
     search_terms: &[],
     import: None,

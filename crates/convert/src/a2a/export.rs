@@ -91,8 +91,8 @@ pub fn from_thing(thing: &Value, generation: Generation) -> Result<Rendition> {
     Ok(rendition)
 }
 
-const ONLY_FORMS: &str = "no HTTP form has the subprotocol a2a; only version 1.0 cards can declare other bindings, so \
-    request version 1.0";
+const ONLY_FORMS: &str = "no HTTP form has the subprotocol a2a, and cards before version 1.0 can only declare A2A \
+    bindings; request version 1.0 to export plain HTTP forms";
 
 fn not_expressible(reason: String) -> Error {
     Error::NotExpressible { format: "a2a", reason }

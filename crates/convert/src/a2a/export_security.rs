@@ -302,7 +302,7 @@ impl<'t> Resolver<'t> {
         for name in names.iter().filter_map(Value::as_str) {
             let alternatives = self.one(name, depth)?;
             if product.len() * alternatives.len() > MOST_ALTERNATIVES.max(alternatives.len()) {
-                return Err(format!("more than {MOST_ALTERNATIVES} combinations of schemes"));
+                return Err(format!("there are more than {MOST_ALTERNATIVES} combinations of schemes"));
             }
             let copied = if alternatives.len() > 1 { product.iter().map(Vec::len).sum::<usize>() } else { 0 };
             let joined = alternatives.iter().map(|right| 1 + right.len()).sum::<usize>();

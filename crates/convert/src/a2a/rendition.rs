@@ -101,7 +101,7 @@ impl Rendering<'_> {
                 self.warn(
                     path,
                     "interface-left-out",
-                    "a version 0.3 card can only have interfaces of one protocol version",
+                    "a version 0.3 card can only have interfaces of one protocol version; this interface is left out",
                 );
             });
         }
@@ -144,7 +144,8 @@ impl Rendering<'_> {
         self.warn_of_tenant(main);
         for name in own(members).keys().filter(|name| *name != "url") {
             main.listed.with_paths(|path, _, _| {
-                let message = "the first interface of a version 0.3 card can't have members of its own";
+                let message =
+                    "the first interface of a version 0.3 card can't have members of its own; this member is left out";
                 self.warn(&path.member(name), "member-left-out", message);
             });
         }
@@ -170,7 +171,11 @@ impl Rendering<'_> {
     fn warn_of_tenant(&mut self, interface: &Interface<'_>) {
         if interface.tenant.is_some() {
             interface.listed.with_paths(|path, _, _| {
-                self.warn(&path.member("tenant"), "tenant-left-out", "an interface of version 0.3 can't have a tenant");
+                self.warn(
+                    &path.member("tenant"),
+                    "tenant-left-out",
+                    "an interface of version 0.3 can't have a tenant; the tenant is left out",
+                );
             });
         }
     }
@@ -186,7 +191,8 @@ impl Rendering<'_> {
             Generation::V1 => {
                 if capabilities.remove("stateTransitionHistory") == Some(Value::Bool(true)) {
                     let place = Path::ROOT.member("capabilities");
-                    let message = "a version 1.0 card can't declare a history of state transitions";
+                    let message =
+                        "a version 1.0 card can't declare a history of state transitions; the flag is left out";
                     self.warn(&place.member("stateTransitionHistory"), "member-left-out", message);
                 }
             }

@@ -164,7 +164,10 @@ impl Rendering<'_> {
             return;
         }
         if read.has_more && self.target == Generation::V0 {
-            let message = || "requirements of version 0.3 can only contain schemes and their scopes".into();
+            let message = || {
+                "requirements of version 0.3 can only contain schemes and their scopes; other members are left out"
+                    .into()
+            };
             self.findings.add(&path.member("securityRequirements"), "member-left-out", message);
         }
         let alternatives = self.with_parts(read.alternatives, path);

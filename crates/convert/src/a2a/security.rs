@@ -130,7 +130,7 @@ impl<'f> Definitions<'f> {
     fn count_unread(&mut self, unread: usize, path: &Path<'_>) {
         if unread > 0 {
             self.findings
-                .add(path, "requirement", || format!("{unread} requirements are not objects, and are ignored"));
+                .add(path, "requirement", || format!("requirements that are not objects are ignored: {unread}"));
         }
     }
 

@@ -47,7 +47,8 @@ fn to_thing(card: &Card, options: &Options) -> Result<Conversion> {
     if listed_actions(card).is_some() && !is_valid(&thing.description) {
         findings = Findings::default();
         thing = finish(members(card, None, options, &mut findings), &id, card)?;
-        let message = || "the extension lists forms that are not valid in a Thing Description; they are ignored".into();
+        let message =
+            || "an extension lists forms that are not valid in a Thing Description; its forms are ignored".into();
         findings.add(&Path::ROOT.member("capabilities").member("extensions"), "forms-unusable", message);
     }
     let warnings = card.warnings().iter().cloned().chain(findings.into_list()).collect();

@@ -71,8 +71,8 @@ impl Configuration {
             && self.judge(Profile::Sdk).is_valid()
         {
             first.message = format!(
-                "{} (required only by the text of the specification; `--profile sdk` or `?profile=sdk` accepts what \
-                 the SDK accepts)",
+                "{} (required only by the text of the specification; to apply the rules of the SDK instead, use \
+                 `--profile sdk` or `?profile=sdk`)",
                 first.message
             );
         }

@@ -142,7 +142,7 @@ impl Configuration {
                 bytes += thing.description.text().len() + thing.source.bytes.len();
             }
             if bytes > MAX_SOURCE_BYTES {
-                let what = "size in bytes of all Things converted from parts of the configuration, with their sources";
+                let what = "total size in bytes of the converted Things and their sources";
                 return Err(Error::LimitExceeded { what, maximum: MAX_SOURCE_BYTES as u64 });
             }
             things.push(thing);
@@ -192,17 +192,18 @@ fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings:
         let message = || {
             let more = match missing.count() {
                 0 => String::new(),
-                more => format!(" (and {more} more like it)"),
+                1 => " (as is 1 other)".to_owned(),
+                more => format!(" (as are {more} others)"),
             };
             match mapper.relative_url(first) {
                 Some(url) => format!(
-                    "the URL {:?} is relative and has no base, so this is described by capabilities instead of an \
-                     action{more}; use an absolute URL, or give the address of the agent as `base` (`--base`)",
+                    "the URL {:?} is relative and has no base, so this component is described by capabilities instead \
+                     of an action{more}; use an absolute URL, or give the address of the agent as `base` (`--base`)",
                     without_credentials(url)
                 ),
                 None => format!(
-                    "the address is missing{more}, so this is described by capabilities instead of an action; give the \
-                     URL of the agent as `base` (`--base`)"
+                    "the address is missing, so this component is described by capabilities instead of an \
+                     action{more}; give the URL of the agent as `base` (`--base`)"
                 ),
             }
         };
@@ -225,13 +226,11 @@ fn refusal(violation: Violation, warnings: Vec<Violation>) -> Error {
 }
 
 fn no_thing(graph: &Graph<'_>, warnings: Vec<Violation>) -> Error {
-    let what = |root: Key| format!("the configuration defines a {}", graph.type_name(root));
+    let what = |root: Key| format!("the configuration defines a component of the type {}", graph.type_name(root));
     let found =
         graph.root().map_or_else(|| "the document only defines components for other documents".to_owned(), what);
-    let message = format!(
-        "{found}, which can't become a Thing; only agents, flows, and callable tools can (RemoteTool, MCPTool, \
-         MCPToolBox)"
-    );
+    let message =
+        format!("{found}; only agents, flows, and callable tools (RemoteTool, MCPTool, MCPToolBox) can become Things");
     refusal(Violation::new("", "no-thing", message), warnings)
 }
 

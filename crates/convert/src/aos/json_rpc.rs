@@ -90,7 +90,7 @@ impl Request {
         let Some(method) = Method::from_name(name) else {
             let shown: String = name.chars().take(80).collect();
             let known: Vec<&str> = Method::ALL.iter().map(|method| method.as_str()).collect();
-            let detail = format!("unknown method {shown:?}; methods are {}", known.join(", "));
+            let detail = format!("unknown method {shown:?}; known methods are {}", known.join(", "));
             return Err(Refusal { id, is_notification, error: RpcError::of(ErrorKind::MethodNotFound, &detail) });
         };
         match Call::read(method, request) {

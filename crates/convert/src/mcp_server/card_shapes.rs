@@ -267,7 +267,10 @@ impl<'c> CardReader<'c> {
         let headers = take_headers(self.members);
         if headers.iter().map(|header| size(header, MOST_BYTES)).sum::<usize>() > MOST_BYTES {
             let message = || {
-                format!("ignored: more than {MOST_BYTES} bytes; declare the headers at the endpoint that needs them")
+                format!(
+                    "the headers exceed the limit of {MOST_BYTES} bytes, and are ignored; declare them at the endpoint \
+                     that needs them"
+                )
             };
             return self.findings.add(&Path::ROOT.member(written.unwrap_or("headers")), "headers-unused", message);
         }

@@ -106,7 +106,7 @@ pub(super) fn as_kind(mut server: Object, kind: DocumentKind, packages: &str) ->
         match (has_packages, has_remotes) {
             (false, _) => {}
             (true, true) => {
-                let message = "a Server Card can't contain packages, so it doesn't tell how to run the server";
+                let message = "a Server Card can't contain packages, so it doesn't describe how to run the server";
                 warnings.push(Violation::new(packages, "packages-left-out", message));
             }
             (true, false) => {

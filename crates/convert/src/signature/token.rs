@@ -89,7 +89,7 @@ fn verified(token: &str, keys: &TrustedKeys) -> Result<Vec<u8>, TokenError> {
     }
     let parts: Vec<&str> = token.splitn(4, '.').collect();
     let [protected, payload, signature] = parts[..] else {
-        return Err(invalid("not a signed token, which consists of three parts separated by dots"));
+        return Err(invalid("it is not a signed token, which consists of three parts separated by dots"));
     };
     let header = Header::read(protected).map_err(|unreadable| invalid(unreadable.reason))?;
     if let Some(kind) = header.typ.as_deref().filter(|kind| !TYPES.contains(&kind.to_ascii_lowercase().as_str())) {
@@ -115,7 +115,7 @@ fn check(claims: &Map<String, Value>, rules: TokenRules<'_>, now: Timestamp) -> 
     };
     let issuer = claims.get("iss");
     if issuer.and_then(Value::as_str) != Some(rules.issuer) {
-        return Err(format!("its issuer is {}, not {:?}", shown(issuer), rules.issuer));
+        return Err(format!("its issuer is {}, but must be {:?}", shown(issuer), rules.issuer));
     }
     let audience = claims.get("aud");
     let is_for_us = match audience {
@@ -124,7 +124,7 @@ fn check(claims: &Map<String, Value>, rules: TokenRules<'_>, now: Timestamp) -> 
         None => false,
     };
     if !is_for_us {
-        return Err(format!("its audience is {}, not {:?}", shown(audience), rules.audience));
+        return Err(format!("its audience is {}, but must include {:?}", shown(audience), rules.audience));
     }
     let moment = |name: &str| match claims.get(name) {
         None => Ok(None),
@@ -327,7 +327,7 @@ mod tests {
         let keys = TrustedKeys::from_domain(jwk, "https://example.com").unwrap();
         let token = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
         let rules = TokenRules { issuer: "joe", audience: "agentdex" };
-        let reason = "its audience is missing, not \"agentdex\"".to_owned();
+        let reason = "its audience is missing, but must include \"agentdex\"".to_owned();
         assert_eq!(Claims::read(token, &keys, rules, NOW), Err(TokenError::Invalid(reason)));
     }
 }

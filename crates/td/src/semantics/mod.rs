@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
         if let (Some(old), Some(new)) = (position(CONTEXT_1_0), position(CONTEXT_1_1))
             && (old, new) != (0, 1)
         {
-            let message = format!("if both are present, {CONTEXT_1_0:?} must come first, and {CONTEXT_1_1:?} second");
+            let message = format!("{CONTEXT_1_0:?} must come first, and {CONTEXT_1_1:?} second, if both are present");
             self.retract_schema("schema/not", "/@context");
             self.violation(&path, "context-order", message);
         }

@@ -47,7 +47,8 @@ impl<'d> Reader<'d, '_> {
             (false, Profile::Spec) if !version.is_draft() => {
                 self.warning(at, "unknown-version", || {
                     format!(
-                        "unknown version {version} (the newest known is {}); its changes are not checked",
+                        "unknown version {version}; the newest known version is {}, so rules of later versions are not \
+                         checked",
                         Version::NEWEST
                     )
                 });
@@ -55,7 +56,7 @@ impl<'d> Reader<'d, '_> {
             }
             (false, _) => {
                 self.error(at, "unknown-version", || {
-                    format!("there is no version {version}; the newest known is {}", Version::NEWEST)
+                    format!("there is no version {version}; the newest known version is {}", Version::NEWEST)
                 });
                 version
             }

@@ -50,8 +50,9 @@ impl<'d> Rules<'_, 'd> {
             *count += 1;
             if *count == 2 {
                 let demand = if is_start { Demand::Both } else { Demand::Text };
-                self.report(demand, "control-edge-repeated", spot, || {
-                    format!("another control edge starts from the branch {} of the same node", quoted(branch))
+                self.report(demand, "control-edge-repeated", spot, || match is_start {
+                    true => "another control edge starts from the start node".to_owned(),
+                    false => format!("another control edge starts from the branch {} of the same node", quoted(branch)),
                 });
             }
         }

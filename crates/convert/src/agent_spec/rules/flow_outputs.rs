@@ -74,7 +74,7 @@ impl<'d> Rules<'_, 'd> {
         }
         if given.is_empty() && is_text {
             self.report(Demand::Nobody, "flow-output-unknown", spot, || {
-                format!("no end node has an output {}, so it always has the default value", name())
+                format!("no end node has an output {}, so this output of the flow always has its default value", name())
             });
         }
         for end in given {

@@ -80,7 +80,7 @@ impl<'r, 'd> Rules<'r, 'd> {
                 Demand::Both,
                 "flow-start-node",
                 spot,
-                || "the `nodes` of the flow contain no StartNode; add its start node",
+                || "the `nodes` of the flow contain no StartNode; add one, and refer to it in `start_node`",
             ),
             [..] => {
                 let count = starts.len();

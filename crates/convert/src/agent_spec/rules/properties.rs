@@ -102,7 +102,7 @@ impl<'d> Rules<'_, 'd> {
                     let (name, field) = (quoted(&wanted.title), side.field());
                     let origin = self.io(key).origin();
                     self.report(Demand::Both, "missing-property", spot, || {
-                        format!("`{field}` must include {name}, as {origin} does")
+                        format!("`{field}` must include {name} from {origin}")
                     });
                 }
             }

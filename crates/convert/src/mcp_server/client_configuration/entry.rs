@@ -178,11 +178,15 @@ impl<'w> EntryWriter<'w> {
                         return Err(match variable.is_secret {
                             true => {
                                 format!(
-                                    "the secret {name} would be in the file, since {client} reads no variables there"
+                                    "the secret {name} would be written to the file, since {client} doesn't expand \
+                                     variables in URLs or arguments"
                                 )
                             }
                             false => {
-                                format!("{name} needs a value (`--variable`), since {client} reads no variables there")
+                                format!(
+                                    "{name} needs a value (`--variable`), since {client} doesn't expand variables in \
+                                     URLs or arguments"
+                                )
                             }
                         });
                     }
