@@ -78,7 +78,7 @@ pub struct Settings {
     /// a directory]
     #[arg(long, help_heading = "Search", value_name = "NUMBER", value_parser = number::<u32>(0..=1000))]
     pub semantic_scale: Option<u32>,
-    /// Answer SPARQL queries at /search/sparql. All descriptions are held in memory as RDF statements, 4 to 20 KB for
+    /// Answer SPARQL queries at /search/sparql. This keeps all descriptions in memory as RDF statements, 4 to 20 KB for
     /// each agent
     #[arg(long, help_heading = "Search")]
     pub sparql: bool,
@@ -142,8 +142,8 @@ pub struct Settings {
     /// [default: read=read, register=register, admin=admin]
     #[arg(long, help_heading = "OpenID Connect", value_name = "[NAME=]ROLE", value_parser = role_entry)]
     pub oidc_role: Vec<String>,
-    /// Client id for signing in on the web page. Register it at the issuer as a public client with the URL of the page
-    /// as redirect URI
+    /// Client id for signing in on the web page. Register the page at the issuer as a public client, with its URL as
+    /// redirect URI
     #[arg(long, help_heading = "OpenID Connect", value_name = "ID")]
     pub oidc_client_id: Option<String>,
     /// Scopes that the web page requests, separated by spaces [default: openid]
@@ -176,7 +176,7 @@ pub struct Settings {
     /// Maximum number of event streams, long polls, and WebSockets [default: three quarters of --max-connections]
     #[arg(long, help_heading = "Limits and timeouts", value_name = "NUMBER", value_parser = number::<usize>(1..=u64::MAX))]
     pub max_streams: Option<usize>,
-    /// Maximum number of requests per second from one client, by API key or address [default: unlimited]
+    /// Maximum number of requests per second from one client, identified by its API key or address [default: unlimited]
     #[arg(long, help_heading = "Limits and timeouts", value_name = "NUMBER", value_parser = number::<u32>(1..=1_000_000))]
     pub rate_limit: Option<u32>,
     /// Time allowed for a client to send the head of a request
@@ -252,7 +252,7 @@ pub struct Settings {
     /// Maximum size of the guardian's trail [default: 268435456]
     #[arg(long, help_heading = "Guardian", value_name = "BYTES", value_parser = number::<u64>(1024 * 1024..=u64::MAX))]
     pub max_trail_bytes: Option<u64>,
-    /// How long entries of the guardian's trail are kept [default: 2592000]
+    /// Time for which entries of the guardian's trail are kept [default: 2592000]
     #[arg(long, help_heading = "Guardian", value_name = "SECONDS", value_parser = number::<u64>(1..=YEAR))]
     pub trail_retention: Option<u64>,
     /// File to which each decision of the guardian is appended as an OCSF event

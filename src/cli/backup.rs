@@ -44,7 +44,7 @@ pub(super) struct TargetFile {
     /// Overwrite an existing file
     #[arg(long)]
     force: bool,
-    /// Print the file and its size as JSON
+    /// Print the path and the size of the file as JSON
     #[arg(long)]
     json: bool,
 }

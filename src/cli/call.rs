@@ -27,13 +27,13 @@ pub(super) struct Arguments {
     id: String,
     /// Action to call; if omitted, the agent's actions are listed
     action: Option<String>,
-    /// Input as JSON, or - for standard input. A member named like a variable in the URL sets this variable, and takes
-    /// precedence over --variable
+    /// Input as JSON, or - for standard input. A member with the name of a variable in the URL sets this variable, and
+    /// takes precedence over --variable
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
     #[command(flatten)]
     variables: UriVariables,
-    /// Call actions that require confirmation without asking
+    /// Don't ask for confirmation, even if the action requires it
     #[arg(long)]
     yes: bool,
     /// Print the answer as it arrives

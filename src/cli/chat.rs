@@ -30,7 +30,7 @@ const HISTORY: &str = "chat_history";
 pub(super) struct Arguments {
     /// Id of the agent, or its title if no other agent has it
     id: String,
-    /// File with the conversation to continue, as printed by /history
+    /// File with the conversation to continue, as printed by the chat command /history
     #[arg(long, value_name = "FILE")]
     restore: Option<std::path::PathBuf>,
     /// Action that takes the messages, if the agent has several

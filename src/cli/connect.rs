@@ -63,7 +63,8 @@ pub(super) struct Arguments {
     /// Accept the command that starts the server, without asking for confirmation
     #[arg(long, requires = "write")]
     yes: bool,
-    /// Print a JSON object with the configuration and the effect
+    /// Print a JSON object with the configuration, and whether it was only printed, or the file was created, updated,
+    /// or left unchanged
     #[arg(long)]
     json: bool,
 }

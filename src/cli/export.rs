@@ -106,8 +106,10 @@ fn help_of_version() -> String {
         (!export.versions.is_empty()).then(|| format!("{} for {format}", export.versions.join(" or ")))
     };
     let known: Vec<String> = Format::exports().filter_map(of_format).collect();
+    let defaults: Vec<&str> = Format::exports().filter_map(|(_, export)| export.versions.first().copied()).collect();
     format!(
-        "Version of the format ({}) [default: the version of the imported original, otherwise the first version listed]",
-        known.join(", ")
+        "Version of the format ({}) [default: the version of the imported original, or else {}]",
+        known.join(", "),
+        defaults.join(" or ")
     )
 }

@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     /// printed as it was registered, without later edits
     #[arg(long, value_name = "RANGE")]
     version: Option<String>,
-    /// List all versions; the served one comes first
+    /// List all versions, starting with the version served by default
     #[arg(long, conflicts_with = "version")]
     versions: bool,
     /// Print the description as the registry returns it, without indentation; with --versions, print a line of JSON for

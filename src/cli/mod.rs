@@ -166,7 +166,7 @@ enum RegistryCommand {
     Version(version::Arguments),
     /// Show whether the registry is ready.
     Status(status::Arguments),
-    /// List the URLs that the registry polls for agents.
+    /// List the URLs that the registry polls for changes of agents.
     Imports(imports::Arguments),
     /// Poll the sources of agents now.
     Refresh(refresh::Arguments),

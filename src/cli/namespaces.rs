@@ -27,8 +27,8 @@ enum Action {
     },
     /// Claim a namespace, or replace the list of its members.
     #[command(
-        after_help = "A name with dots is a domain name: https://DOMAIN/.well-known/agentdex.json must list you as \
-            an owner."
+        after_help = "A name with dots must be a domain name, and https://DOMAIN/.well-known/agentdex.json must list \
+            you as an owner."
     )]
     Claim {
         /// Name of the namespace: lowercase letters, digits, hyphens, and dots
@@ -40,7 +40,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Give up a namespace. Its members can no longer see the agents in it.
+    /// Give up a namespace. Agents shared in it become visible only to their owners and admins.
     Remove {
         /// Name of the namespace
         name: String,

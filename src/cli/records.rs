@@ -46,7 +46,7 @@ enum Action {
         /// Append to an existing file after its last complete line
         #[arg(long)]
         resume: bool,
-        /// Print the file and the number of agents as JSON
+        /// Print the path of the file and the number of agents as JSON
         #[arg(long)]
         json: bool,
     },

@@ -60,14 +60,14 @@ pub(super) struct Arguments {
     /// Keep running, and renew the agents whenever half of their time to live has passed
     #[arg(long)]
     keep_alive: bool,
-    /// Generate new ids for documents without an id. By default, such an id is derived from the host name and the path
-    /// of the file, so that registering the file again updates the same agent. On standard input, documents without an
-    /// id always get new ids
+    /// Generate new ids for documents without an id. By default, the id of such a document is derived from the host
+    /// name and the path of the file, so that registering the file again updates the same agent. On standard input,
+    /// documents without an id always get new ids
     #[arg(long)]
     new_id: bool,
-    /// Replace an agent even if the new description looks unrelated (other title, description, capabilities, and
-    /// addresses), or lacks actions, forms, or security. A Thing Description then also replaces the agent's imported
-    /// original, other versions, edits, and tracking
+    /// Replace an agent even if the new description has no title, description, capability, or address in common with
+    /// it, or lacks some of its actions, forms, or security definitions. If the new description is a Thing Description,
+    /// the agent's imported original, other versions, edits, and tracking are removed, too
     #[arg(long)]
     replace: bool,
     /// Print a line of JSON for each file or URL

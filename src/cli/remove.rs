@@ -17,7 +17,7 @@ pub(super) struct Arguments {
     /// Ids of the agents, or titles that no other agent has
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Remove only this version; removing the last version removes the agent
+    /// Remove only this version; if an agent has no other version, the agent is removed
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// Print a line of JSON for each agent

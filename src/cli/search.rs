@@ -49,8 +49,8 @@ pub(super) struct Arguments {
     /// Number of hits to skip
     #[arg(long, default_value_t = 0, value_name = "COUNT", value_parser = number::<usize>(0..=u64::MAX))]
     offset: usize,
-    /// Count the values of these fields: capability, type, tag, vendor, protocol, security, format, status,
-    /// signature
+    /// Count the values of the given fields, separated by commas: capability, type, tag, vendor, protocol, security,
+    /// format, status, or signature
     #[arg(long, value_delimiter = ',', value_name = "FIELD")]
     facets: Vec<String>,
     /// With --facets: count only values that contain this text
@@ -117,7 +117,8 @@ pub(super) struct Filters {
     /// Only agents with an action that answers in this protocol (sacp is the only choice)
     #[arg(long, value_name = "PROTOCOL")]
     speaks: Vec<String>,
-    /// Only agents with this status: stale or current for their source, deprecated or deleted in their MCP registry
+    /// Only agents with this status: stale (their source is unavailable), deprecated or deleted (in their MCP
+    /// registry), or current (all others)
     #[arg(long, value_name = "stale|deprecated|deleted|current")]
     status: Vec<String>,
     /// Only agents whose card has this signature status: valid, invalid, untrusted, or unsigned

@@ -39,7 +39,8 @@ pub(super) struct Arguments {
     /// Print a line of JSON for each file
     #[arg(long)]
     json: bool,
-    /// Check Thing Descriptions only against their JSON Schemas, without fixing anything
+    /// Check Thing Descriptions only against the JSON Schema of their version (TD 1.0 or 1.1), without fixing them
+    /// first
     #[arg(long)]
     schema_only: bool,
     #[command(flatten)]

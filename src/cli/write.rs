@@ -32,7 +32,7 @@ pub(super) struct Arguments {
     variables: UriVariables,
     #[command(flatten)]
     calling: Calling,
-    /// Print the property and the value as JSON
+    /// Print the id of the agent, the name of the property, and the new value as JSON
     #[arg(long)]
     json: bool,
 }

@@ -192,7 +192,7 @@ fn data_finds_capabilities_and_chains() {
         assert!(found.contains("  locate of Geocoder\n") && found.ends_with(expected), "{found}");
     }
     let none = search(&server, &["--have", CITY, "--want", TEMPERATURE]);
-    assert_eq!(none, "No agent fits. `--near-misses` shows agents that match except for one value.\n");
+    assert_eq!(none, "No agent fits. `--near-misses` shows agents for which one input or output is missing.\n");
     let near = r#"{"properties": {"lat": {"type": "number"}}}"#;
     let near = search(&server, &["--have", near, "--want", TEMPERATURE, "--near-misses"]);
     assert!(near.contains("  at of Weather\n") && near.contains("it needs `lon`"), "{near}");

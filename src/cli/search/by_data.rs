@@ -29,7 +29,7 @@ pub(super) struct ByData {
     /// Find capabilities that return this output: names such as 'summary', a JSON Schema, or a schema file
     #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "TimeBounds", "facets", "jsonpath"])]
     want: Option<String>,
-    /// With --have or --want: also list agents that match except for one value
+    /// With --have or --want: also list agents for which a single input or output is missing
     #[arg(long)]
     near_misses: bool,
     /// Find chains of capabilities from --have to --want
@@ -136,7 +136,8 @@ fn of_names(option: &str, names: &str) -> anyhow::Result<Value> {
 
 fn print_hits(out: &mut impl Write, answer: &CompatibleResult, offset: usize, near_misses: bool) -> anyhow::Result<()> {
     if answer.hits.is_empty() {
-        let hint = if near_misses { "" } else { " `--near-misses` shows agents that match except for one value." };
+        let hint =
+            if near_misses { "" } else { " `--near-misses` shows agents for which one input or output is missing." };
         writeln!(out, "No agent fits.{hint}")?;
         return Ok(());
     }

@@ -73,7 +73,8 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
             Parameter::new(
                 "publisher",
                 ParameterKind::Text,
-                "Publisher in the ids `urn:agentspec:PUBLISHER:ID`, for components without a UUID; `local` by default",
+                "Publisher in the ids `urn:agentspec:PUBLISHER:ID` of components whose own id isn't a UUID; `local` \
+                 by default",
             ),
             Parameter::new("nested", ParameterKind::Flag, "Register nested agents as separate Things, too"),
             Parameter::new("tools", ParameterKind::Flag, "Register callable tools as separate Things, too"),

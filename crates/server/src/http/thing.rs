@@ -203,7 +203,7 @@ pub(super) async fn patch(
     params(
         super::schemas::ThingId,
         ("dry_run" = Option<bool>, Query, description = "Check everything without writing anything"),
-        ("version" = Option<String>, Query, description = "Remove only this version; removing the last version removes the Thing. Conditions apply to this version"),
+        ("version" = Option<String>, Query, description = "Remove only this version; if the Thing has no other version, the Thing is removed. Conditions apply to this version"),
         super::schemas::ConditionParameters,
     ),
     responses(
