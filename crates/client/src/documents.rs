@@ -119,7 +119,7 @@ impl RegistryClient {
                 match pieces.try_next().await? {
                     Some(piece) => parser.push(&piece),
                     None => {
-                        let reason = "the stream ended before the answer was complete".to_owned();
+                        let reason = "the connection was closed before the answer was complete".to_owned();
                         return Err(Error::Unreachable { url, source: reason.clone().into(), reason });
                     }
                 }

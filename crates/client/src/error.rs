@@ -46,6 +46,12 @@ pub enum Error {
         /// Reason for the rejection.
         reason: String,
     },
+    /// The response exceeds its size limit.
+    #[error("the response of the registry exceeds the limit of {limit} bytes")]
+    AnswerTooLarge {
+        /// Limit in bytes.
+        limit: usize,
+    },
 }
 
 impl Error {

@@ -211,7 +211,7 @@ impl Events {
         match source {
             Some(source) => Error::unreachable(url, source),
             None => {
-                let reason = "the registry ended the stream".to_owned();
+                let reason = "the connection was closed".to_owned();
                 Error::Unreachable { url, source: reason.clone().into(), reason }
             }
         }

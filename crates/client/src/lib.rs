@@ -543,7 +543,7 @@ impl RegistryClient {
                 None => break,
             }
         }
-        Err(Error::UnexpectedAnswer { expected: "an answer", reason: "no attempt was made".into() })
+        Err(Error::UnexpectedAnswer { expected: "an answer", reason: "no request was sent".into() })
     }
 }
 
@@ -570,7 +570,7 @@ async fn written(response: Response, id: Option<&str>) -> Result<Written> {
         .and_then(|location| location.rsplit('/').next())
         .map(|segment| percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned());
     let id = assigned.or_else(|| id.map(str::to_owned));
-    let expected = "the answer to a write";
+    let expected = "the result of a write";
     let id = id.ok_or_else(|| Error::UnexpectedAnswer { expected, reason: "the Location header is missing".into() })?;
     let effect = header("agentdex-effect").and_then(Effect::from_name);
     let by_status = if response.status() == StatusCode::CREATED { Effect::Created } else { Effect::Updated };

@@ -34,7 +34,7 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::AnswerTooLarge`].
     pub async fn mcp(&self, message: &str) -> Result<McpMessages> {
         let request = self.request(Method::POST, "mcp", &[]).header(header::ACCEPT, ANSWERS);
         let request = request.header(header::CONTENT_TYPE, "application/json");
@@ -115,7 +115,7 @@ fn events(url: String, response: Response) -> McpMessages {
 }
 
 fn too_large() -> Error {
-    Error::UnexpectedAnswer { expected: "a message", reason: format!("it exceeds the limit of {MAX_ANSWER} bytes") }
+    Error::AnswerTooLarge { limit: MAX_ANSWER }
 }
 
 #[cfg(test)]
