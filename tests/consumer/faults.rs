@@ -45,7 +45,7 @@ fn form_that_nothing_here_speaks_is_named_with_what_is_spoken() {
     for (settings, expected) in [
         (Settings::new(), ["http with the subprotocol mcp over pigeon; bindings: a2a, http", "invokeaction"]),
         (settings("a2a"), ["http with the subprotocol mcp over pigeon; bindings: a2a", "actions.add"]),
-        (settings("pigeon"), ["there is no binding \"pigeon\"; bindings are a2a, http", ""]),
+        (settings("pigeon"), ["there is no binding \"pigeon\"; available: a2a, http", ""]),
     ] {
         let error = run(described.update(settings).call("add", None)).unwrap_err().to_string();
         assert!(expected.iter().all(|part| error.contains(part)), "{error}");

@@ -75,7 +75,7 @@ impl Agent {
             description: Arc::new(description),
             capabilities: Vec::new(),
             is_named: true,
-            why: vec!["it was named".into()],
+            why: vec!["the caller named it".into()],
             rank: None,
         }
     }
@@ -452,8 +452,7 @@ impl Agent {
                 reason: format!("a value is required, because the URL of {} contains this variable", form.affordance),
             })?;
             if template::has_dot_segments(&expanded) && !template::has_dot_segments(&form.href) {
-                let reason =
-                    "a value would turn a segment of the path into \".\" or \"..\", which selects another path";
+                let reason = "a variable would turn a path segment into \".\" or \"..\", and so select another path";
                 return Err(Error::Refused { url: form.href.clone(), reason: reason.to_owned() });
             }
             // A variable at the start may be a whole URL.

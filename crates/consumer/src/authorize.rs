@@ -341,9 +341,12 @@ fn in_template(
         [] if known.is_empty() => return Ok(key.clone()),
         several => {
             let reason = match several {
-                [] => "`mcp:value` of its header contains no placeholder for a credential".to_owned(),
+                [] => "variables are set for all placeholders in the `mcp:value` of its header; omit the variable for \
+                       the credential"
+                    .to_owned(),
                 several => format!(
-                    "`mcp:value` of its header contains several placeholders; set variables for all but one of {}",
+                    "the `mcp:value` of its header contains several placeholders without a value; set variables for \
+                     all of them except the credential: {}",
                     several.join(", ")
                 ),
             };

@@ -79,10 +79,10 @@ fn no_form(
         (Some(_), []) => format!("{affordance} has no form with a target"),
         (Some(_), seen) => match &settings.binding {
             Some(name) if known().all(|known| known != name) => {
-                format!("there is no binding {name:?}; bindings are {}", listed(known()))
+                format!("there is no binding {name:?}; available: {}", listed(known()))
             }
             chosen => format!(
-                "no binding supports a form of {affordance} for {}; forms: {}; bindings: {}",
+                "no binding supports any of the forms of {affordance} for {}; forms: {}; bindings: {}",
                 operation.as_str(),
                 seen.join(", "),
                 chosen.clone().unwrap_or_else(|| listed(known()))
@@ -122,7 +122,7 @@ pub(super) fn message_action(
             None => Err(Error::Setting {
                 setting: "action".into(),
                 reason: format!(
-                    "{} has no action {name:?}; it has {}",
+                    "{} has no action {name:?}; available: {}",
                     description.id(),
                     listed(description.actions())
                 ),

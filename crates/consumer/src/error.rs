@@ -65,7 +65,7 @@ pub enum Error {
         scheme: String,
         /// Origin of the target.
         origin: String,
-        /// Origins of the credential, or how to allow this origin.
+        /// Reason for withholding the credential: the origins that it is allowed for, or how to allow this origin.
         reason: String,
     },
     /// The input violates the schema of the action. Nothing was sent.

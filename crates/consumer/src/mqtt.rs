@@ -212,7 +212,8 @@ impl Connection {
                     return match answer.return_codes.first() {
                         Some(SubscribeReasonCode::Success(_)) => Ok(()),
                         other => {
-                            let reason = format!("the broker refuses a subscription to {topic:?} ({other:?})");
+                            let code = other.map_or_else(|| "no reason code".to_owned(), |code| format!("{code:?}"));
+                            let reason = format!("the broker refuses a subscription to {topic:?} ({code})");
                             Err(broker::refused(&self.target, &reason))
                         }
                     };

@@ -34,7 +34,7 @@ fn instruction(package: &Value, directory: Option<&str>) -> Option<String> {
         instruction += &format!(" from the registry {registry}");
     }
     if let Some(hash) = text("mcp:fileSha256") {
-        instruction += &format!(" if the SHA-256 of its file is {hash}");
+        instruction += &format!(" (SHA-256 of its file: {hash})");
     }
     if let Some(directory) = text("agentspec:workingDirectory").or(directory) {
         instruction += &format!(" in the directory {}", quoted(directory));
@@ -140,8 +140,8 @@ mod tests {
         assert_eq!(
             instructions(&json!({"mcp:packages": file})).as_deref(),
             Some(
-                "it must run on the caller's machine: install the mcpb package https://github.com/y.mcpb if the SHA-256 of its \
-                 file is fe33, and speak MCP over its standard input and output"
+                "it must run on the caller's machine: install the mcpb package https://github.com/y.mcpb (SHA-256 of its \
+                 file: fe33), and speak MCP over its standard input and output"
             )
         );
         for package in [

@@ -16,20 +16,20 @@ pub(super) fn check(form: &Form) -> Result<()> {
     let query = form.href.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
     let mut parameters = query.split('&').filter_map(|parameter| parameter.split_once('='));
     if let Some((name, _)) = parameters.find(|(_, value)| *value == STAND_IN_OF_QUERY) {
-        return Err(left_out(form, &format!("the parameter {name:?} of `href`")));
+        return Err(left_out(form, &format!("the parameter {name:?} in `href`")));
     }
     let headers = form.members.get("htv:headers").and_then(Value::as_array).into_iter().flatten();
     let mut hidden =
         headers.filter(|header| header["htv:fieldValue"].as_str().is_some_and(|value| value.contains(STAND_IN)));
     match hidden.next() {
-        Some(header) => Err(left_out(form, &format!("the header {} of `htv:headers`", header["htv:fieldName"]))),
+        Some(header) => Err(left_out(form, &format!("the header {} in `htv:headers`", header["htv:fieldName"]))),
         None => Ok(()),
     }
 }
 
 fn left_out(form: &Form, member: &str) -> Error {
-    let reason = "a credential was removed from it when the agent was registered; declare a security scheme instead, \
-        so that callers can supply the credential";
+    let reason = "a credential was removed from it when the agent was registered; declare a security scheme in the \
+        description, so that callers can supply the credential";
     Error::Setting { setting: format!("{member} of {}", form.affordance), reason: reason.to_owned() }
 }
 

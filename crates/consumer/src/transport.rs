@@ -120,7 +120,7 @@ impl Transport {
             let (secret, Place::Body(name)) = parts(grant) else { continue };
             let pointer = if name.starts_with('/') { name.clone() } else { format!("/{}", name.replace('~', "~0")) };
             if !insert(body, &pointer, secret.into()) {
-                let reason = format!("it can't be added to the body of the request at {pointer}");
+                let reason = format!("the request body has no place for it at {pointer}");
                 return Err(Error::Setting { setting: format!("credentials.{scheme}"), reason });
             }
         }
@@ -132,7 +132,7 @@ impl Transport {
         if let Some(known) = &self.origin
             && origin(&outgoing.url).as_ref() != Some(known)
         {
-            let reason = format!("credentials and settings of this call are for {known} only");
+            let reason = format!("credentials and settings of this call may be sent only to {known}");
             return Err(Error::Refused { url: shown(&outgoing.url), reason });
         }
         let (client, mut url) = self.network.http(&outgoing.url).await?;
@@ -163,18 +163,19 @@ impl Transport {
             let next = redirect_target(&response, &url)?;
             if next.origin() != first {
                 let reason = format!(
-                    "it redirects to {}, which has another origin; register the agent with that address",
-                    shown(next.as_str())
+                    "{} redirects to this URL, but has another origin; register the agent with this URL",
+                    shown(url.as_str())
                 );
-                return Err(Error::Refused { url: shown(url.as_str()), reason });
+                return Err(Error::Refused { url: shown(next.as_str()), reason });
             }
             let keeps_method = matches!(status.as_u16(), 307 | 308) || matches!(method, Method::GET | Method::HEAD);
             if !keeps_method && status != StatusCode::SEE_OTHER {
                 let reason = format!(
-                    "it redirects a {method} with status {}, which would drop the request body",
+                    "{} redirects a {method} request to this URL with status {}, which would drop the request body",
+                    shown(url.as_str()),
                     status.as_u16()
                 );
-                return Err(Error::Refused { url: shown(url.as_str()), reason });
+                return Err(Error::Refused { url: shown(next.as_str()), reason });
             }
             if !keeps_method {
                 (method, body) = (Method::GET, None);
@@ -182,8 +183,8 @@ impl Transport {
             url = next;
         }
         Err(Error::Refused {
-            url: shown(&outgoing.url),
-            reason: format!("it redirects more than {MAX_REDIRECTS} times"),
+            url: shown(url.as_str()),
+            reason: format!("{} redirects more than {MAX_REDIRECTS} times", shown(&outgoing.url)),
         })
     }
 
@@ -235,12 +236,10 @@ fn insert(body: &mut Value, pointer: &str, value: Value) -> bool {
 fn redirect_target(response: &Response, url: &Url) -> Result<Url> {
     let location = response.headers().get(header::LOCATION).and_then(|location| location.to_str().ok());
     let target = location.and_then(|location| url.join(location).ok());
-    target.ok_or_else(|| Error::Refused {
+    target.ok_or_else(|| Error::Protocol {
         url: shown(url.as_str()),
-        reason: format!(
-            "the server responds with status {}, but without a Location header",
-            response.status().as_u16()
-        ),
+        binding: "http",
+        reason: format!("its status is {}, but its Location header is missing or invalid", response.status().as_u16()),
     })
 }
 

@@ -112,7 +112,9 @@ pub(super) fn json_media_type(response: &Response) -> Result<String, String> {
 
 fn not_json(media_type: &str) -> String {
     let shown: String = media_type.chars().take(100).collect();
-    format!("the response is {shown:?}, but only JSON is accepted (application/json or application/…+json)")
+    format!(
+        "the response has the media type {shown:?}, but only JSON is accepted (application/json or application/…+json)"
+    )
 }
 
 /// Checks that a document whose media type says little begins as JSON does.

@@ -51,7 +51,7 @@ impl Attempt {
 
     /// An answer whose status means that there is no document, and how long its server asks to wait.
     pub fn unexpected(&self, status: StatusCode, pause: Option<Duration>) -> Error {
-        let (url, reason) = (self.shown.clone(), format!("the response is {status}"));
+        let (url, reason) = (self.shown.clone(), format!("the server responded with {status}"));
         Error::Failed { url, status: Some(status.as_u16()), reason, retry_after: pause, source: None }
     }
 

@@ -75,7 +75,7 @@ impl Fetcher {
         if !inner.options.proxy.as_deref().is_none_or(is_usable) || inner.client(Vec::new()).is_err() {
             return Err(Error::InvalidSetting {
                 origin: "fetch_proxy".into(),
-                message: "not the URL of an HTTP proxy, such as http://proxy.internal:3128".into(),
+                message: "not the URL of an HTTP proxy; for example http://proxy.internal:3128".into(),
             });
         }
         Ok(Fetcher(Arc::new(inner)))
@@ -147,9 +147,10 @@ impl Fetcher {
                 Hop::Answer(response, at, _permit) => {
                     if let Some(status) = redirected.filter(|_| is_other_page(&response, &at, &first)) {
                         let page = json_media_type(&response).err().filter(|_| response.status().is_success());
-                        let page = page.unwrap_or_else(|| format!("the response there is {}", response.status()));
+                        let page =
+                            page.unwrap_or_else(|| format!("the server there responded with {}", response.status()));
                         let reason = format!(
-                            "it redirects to {} ({status}), and {page}; it may require credentials",
+                            "it redirects to {} ({status}), and {page}; the document may require credentials",
                             at.shown()
                         );
                         return Err(attempt.failed(Some(status), reason));

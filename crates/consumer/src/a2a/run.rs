@@ -38,7 +38,7 @@ struct Session {
 pub(super) async fn run(call: Call) -> Result<Exchange> {
     let transport = Transport::of(&call).with_headers(declared_headers(&call)?);
     check_no_body(&call.authorization, "A2A")?;
-    let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("the A2A binding of this form"))?;
+    let endpoint = Endpoint::of(&call.form).ok_or_else(|| unsupported("A2A with this `a2a:binding`"))?;
     let can_stream = streams(&call);
     let session = Session { endpoint, transport, ids: Arc::default() };
     match &call.request {
@@ -69,10 +69,9 @@ pub(super) async fn run(call: Call) -> Result<Exchange> {
             session.stream(&Rpc::Subscribe(task.clone())).await
         }
         Request::Tasks { context } => session.list(&Rpc::List(context.clone())).await,
-        Request::Query { task: None } | Request::Cancel { task: None } => {
-            Err(unsupported("querying an action without a task id"))
-        }
-        Request::Read | Request::Write(_) => Err(unsupported("a property")),
+        Request::Query { task: None } => Err(unsupported("querying an action without a task id")),
+        Request::Cancel { task: None } => Err(unsupported("canceling an action without a task id")),
+        Request::Read | Request::Write(_) => Err(unsupported("properties over A2A")),
     }
 }
 
@@ -100,7 +99,8 @@ impl Session {
     }
 
     async fn perform(&self, method: &Rpc) -> Result<(Incoming, RequestId)> {
-        let request = self.endpoint.request(method).ok_or_else(|| unsupported("this method of A2A 1.0"))?;
+        let request =
+            self.endpoint.request(method).ok_or_else(|| unsupported("listing tasks, which requires A2A 1.0"))?;
         let (request, id) = request;
         Ok((self.transport.send(&request).await.map_err(agent_error)?, id))
     }

@@ -142,7 +142,7 @@ pub(super) fn failure(target: &str, error: ServiceError) -> Error {
         ServiceError::TransportSend(error) => unsent(target, error.error),
         ServiceError::TransportClosed => Error::Interrupted {
             url: fetch::shown(target),
-            reason: "the connection was closed before the result".into(),
+            reason: "the connection was closed before the result arrived".into(),
         },
         error => protocol(target, error.to_string()),
     }

@@ -65,7 +65,7 @@ impl Asking {
         let Request::Invoke { continuation: Continuation { task: Some(task), .. }, .. } = &call.request else {
             return Ok(None);
         };
-        let invalid = |reason: String| Error::InvalidHistory { reason: format!("its MCP call: {reason}") };
+        let invalid = |reason: String| Error::InvalidHistory { reason: format!("its MCP call is not valid: {reason}") };
         let asking: Asking = serde_json::from_str(task).map_err(|error| invalid(error.to_string()))?;
         if asking.questions.is_empty() || asking.questions.len() + asking.answers.len() > MAX_QUESTIONS {
             return Err(invalid(format!("it must contain 1 to {MAX_QUESTIONS} questions")));

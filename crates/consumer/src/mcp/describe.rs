@@ -34,7 +34,7 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// the URL is not an MCP server; [`Error::Interrupted`] if it doesn't answer within `limit`.
 pub async fn describe_mcp_server(network: &Network, url: &str, limit: Duration) -> Result<Value> {
     tokio::time::timeout(limit, ask(network, url)).await.unwrap_or_else(|_| {
-        let reason = format!("the server did not answer within {} s", limit.as_secs());
+        let reason = format!("reading the tools of the server took longer than {} s", limit.as_secs());
         Err(Error::Interrupted { url: fetch::shown(url), reason })
     })
 }

@@ -75,7 +75,7 @@ impl SseTransport {
         };
         let endpoint = endpoint.ok_or_else(|| protocol(&url, "its endpoint is not a URL".into()))?;
         if origin(&endpoint) != origin(target) {
-            let reason = format!("{url} declares it as the message endpoint, but the two origins differ");
+            let reason = format!("{url} declares it as the message endpoint, but their origins differ");
             return Err(Error::Refused { url: shown(&endpoint), reason });
         }
         let unanswered = Arc::new(Semaphore::new(MAX_UNANSWERED));

@@ -242,7 +242,7 @@ fn given((name, value): (&String, &Value)) -> Value {
 /// Puts text and data as they were modified in the place of those of a message.
 fn replace(message: &mut Message, modified: &Value) -> Result<()> {
     let modified = modified.as_array().filter(|modified| modified.len() == message.parts.len());
-    let modified = modified.ok_or_else(|| not_applicable("its parts don't match those of the message"))?;
+    let modified = modified.ok_or_else(|| not_applicable("it must have as many parts as the message"))?;
     for (part, modified) in message.parts.iter_mut().zip(modified) {
         let own = content(part);
         if own == *modified {
@@ -254,7 +254,7 @@ fn replace(message: &mut Message, modified: &Value) -> Result<()> {
             }
             (Part::Data { data }, _, Some(said)) => *data = said.clone(),
             (Part::Data { data }, Some(said), None) => *data = Value::String(said.to_owned()),
-            _ => return Err(not_applicable("it modifies a part that is neither text nor data")),
+            _ => return Err(not_applicable("it changes the kind of a part, or a part that is neither text nor data")),
         }
     }
     Ok(())

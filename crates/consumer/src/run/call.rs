@@ -147,7 +147,12 @@ async fn agent_of(consumer: &Consumer, node: &Node, is_named: bool) -> Result<Ag
         },
         (None, Some(thing), _) => inline(thing)?,
         (None, None, Some(capability)) => Router::by_capability(capability).choose(consumer).await?,
-        (None, None, None) => return Err(Error::NotFound { query: "a node without an agent".into() }),
+        (None, None, None) => {
+            return Err(Error::InvalidDescription {
+                id: "the chain".into(),
+                reason: "a node contains no agent, description, or capability".into(),
+            });
+        }
     };
     let settings = Settings::new().confirmed(node.confirmed);
     let settings = if node.sacp { settings.sacp_instructions(true) } else { settings };

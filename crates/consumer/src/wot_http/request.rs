@@ -86,7 +86,7 @@ fn beside(form: &Form, task: &str) -> Result<String> {
     let url = base.join(task).ok().filter(|url| url.origin() == base.origin());
     url.map(String::from).ok_or_else(|| Error::Refused {
         url: crate::fetch::shown(task),
-        reason: "the agent names a URL on another server for the status of the action".into(),
+        reason: "the agent returned this URL for the status of the action, but it is not on the same server".into(),
     })
 }
 
@@ -104,7 +104,7 @@ fn method(form: &Form, request: &Request) -> Result<Method> {
 
 fn method_of(name: &str) -> Result<Method> {
     Method::from_bytes(name.to_ascii_uppercase().as_bytes())
-        .map_err(|_| Error::Unsupported { what: format!("the method {name:?}") })
+        .map_err(|_| Error::Unsupported { what: format!("{name:?} as an HTTP method") })
 }
 
 /// Returns the headers listed by the form, and those generated from variables.
