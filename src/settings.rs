@@ -414,7 +414,7 @@ impl FromStr for EmbeddingModel {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "" => Err("it is empty; name a directory, or `built-in` or `none`".to_owned()),
+            "" => Err("it is empty; name a directory, `built-in`, or `none`".to_owned()),
             "built-in" => Ok(EmbeddingModel::BuiltIn),
             "none" => Ok(EmbeddingModel::None),
             directory => Ok(EmbeddingModel::Directory(directory.into())),

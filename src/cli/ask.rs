@@ -110,7 +110,8 @@ async fn best_for(consumer: &Consumer, query: &str, question: &str, settings: &S
         match agent.check_message(question) {
             Ok(()) if is_far_behind => {
                 bail!(
-                    "{}\n  the next best, {}, is a much weaker match for {query:?}; to ask it anyway, use --agent {}",
+                    "{}\n  the next best agent, {}, is a much weaker match for {query:?}; to ask it anyway, use \
+                     --agent {}",
                     reasons.join("\n  "),
                     named(&agent),
                     visible(agent.id())

@@ -166,7 +166,7 @@ pub(super) fn start_command(data: &Path, is_restricted: bool) -> String {
 /// Restores into a directory beside it first: there is a whole registry in the end, or nothing.
 fn restore_into(file: impl io::Read, data: &Path, options: RestoreOptions) -> anyhow::Result<Restored> {
     if fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some()) {
-        bail!("{}: the directory is not empty; choose another with --data", data.display());
+        bail!("{}: the directory is not empty; choose another directory with --data", data.display());
     }
     let mut beside = data.as_os_str().to_owned();
     beside.push(".restoring");

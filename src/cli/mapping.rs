@@ -65,10 +65,8 @@ fn help(flag: &Flag) -> String {
         "security" => {
             "Security scheme to use if the document doesn't name one; apikey means a key in the header X-API-Key"
         }
-        "profile" => "Validation rules: spec for those of the specification, sdk for those of its Python SDK",
-        "publisher" => {
-            "Publisher in the ids urn:agentspec:PUBLISHER:ID of components whose own id isn't a UUID; local by default"
-        }
+        "profile" => "Validation rules: spec follows the specification, sdk the Python SDK",
+        "publisher" => "Publisher in the id of components without a UUID, urn:agentspec:PUBLISHER:ID; local by default",
         "nested" => "Register nested agents as separate agents, too",
         "tools" => "Register callable tools as separate agents, too",
         "publish_prompts" => "Store prompts, instructions, and resources, and make them searchable",

@@ -130,7 +130,7 @@ fn resync(settings: &Settings, registry: &Registry) -> anyhow::Result<Resynced> 
 
 fn ask_server(data: &Path) -> anyhow::Result<()> {
     let request = data.join(REQUEST);
-    complain(&format!("asking the server that uses {}", data.display()));
+    complain(&format!("asking the server that uses {} to resync", data.display()));
     fs::write(&request, "").with_context(|| format!("writing the request {}", request.display()))?;
     let asked = Instant::now();
     while request.exists() {

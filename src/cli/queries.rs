@@ -160,7 +160,11 @@ async fn save(create: &Create, client: &RegistryClient) -> anyhow::Result<ExitCo
     match json {
         true => print_json(&saved)?,
         false => {
-            writeln!(stdout(), "saved {}; `agentdex queries watch {0}` follows it", visible(&saved.name))?;
+            writeln!(
+                stdout(),
+                "saved {}; `agentdex queries watch {0}` prints which agents start or stop matching",
+                visible(&saved.name)
+            )?;
         }
     }
     Ok(ExitCode::SUCCESS)

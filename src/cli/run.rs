@@ -327,7 +327,8 @@ impl Printer {
                 }
             }
             RunEvent::NeedsInput { node, message } => {
-                let message = if message.is_empty() { "(it needs input, but sent no question)" } else { message };
+                let message =
+                    if message.is_empty() { "(the agent needs input, but sent no question)" } else { message };
                 write!(err, "{} ", style.bold(&format!("{}:", visible(node))))?;
                 err.write_foreign(message.trim_end_matches('\n'))?;
                 writeln!(err)?;

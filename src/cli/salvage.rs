@@ -110,7 +110,7 @@ fn revoked_keys(out: &mut impl Write, revoked: &[String]) -> io::Result<()> {
     match revoked {
         [] => Ok(()),
         revoked => {
-            writeln!(out, "revoked keys: {}; `agentdex keys create --data` creates new ones", revoked.join(", "))
+            writeln!(out, "revoked keys: {}; `agentdex keys create --data DIR` creates new keys", revoked.join(", "))
         }
     }
 }

@@ -135,7 +135,7 @@ impl Flags {
 /// Refuses an empty list if an omitted one has another meaning: no roles are not the default roles.
 fn not_empty(key: &str, values: Vec<OsString>) -> Result<Vec<OsString>, String> {
     if values.is_empty() && LISTS_OF_ROLES.contains(&key) {
-        return Err("it is empty; leave it out for the default, or list a role such as `read`".to_owned());
+        return Err("it is empty; omit the setting for the default, or list a role such as `read`".to_owned());
     }
     Ok(values)
 }

@@ -208,7 +208,7 @@ fn data_finds_capabilities_and_chains() {
     let answer = run(&["search", "--url", server.url(), "--have", CITY, "--want", TEMPERATURE, "--compose", "--json"]);
     assert_eq!(json_lines(&answer)[0]["chains"][0]["steps"].as_array().map(Vec::len), Some(2));
     let short = search(&server, &["--have", CITY, "--want", TEMPERATURE, "--compose", "--max-steps", "1"]);
-    assert_eq!(short, "No chain of agents produces this data. `--max-steps 4` searches for longer ones.\n");
+    assert_eq!(short, "No chain of agents produces this data. `--max-steps 4` searches for longer chains.\n");
     let refused = run(&["search", "--url", server.url(), "--have", "no such file"]);
     assert!(stderr(&refused).contains("--have: \"no such file\" is not a name"), "{}", stderr(&refused));
 }

@@ -172,14 +172,14 @@ fn settings_of_fetching_that_can_not_be_right_end_the_start() {
     for (flag, value, words) in [
         ("--allow-fetch", "10.0.0.0/33", "allow_fetch: \"10.0.0.0/33\" is neither a network such as"),
         ("--allow-fetch", "10.0.0.1/8", "is an address within the network 10.0.0.0/8"),
-        ("--fetch-proxy", "proxy.internal:3128", "fetch_proxy: not the URL of an HTTP proxy, such as http://"),
-        ("--fetch-proxy", "socks5://proxy.internal", "fetch_proxy: not the URL of an HTTP proxy, such as http://"),
+        ("--fetch-proxy", "proxy.internal:3128", "fetch_proxy: not the URL of an HTTP proxy; for example http://"),
+        ("--fetch-proxy", "socks5://proxy.internal", "fetch_proxy: not the URL of an HTTP proxy; for example http://"),
         ("--fetch-ca", private.to_str().unwrap(), "it contains no certificate in PEM format"),
         ("--fetch-timeout", "0", "--fetch-timeout: 0 is not between 1 and"),
         (
             "--trusted-keys",
             "/there/is/none.json",
-            "--trusted-keys must name a JSON Web Key Set (JWKS), or a folder that contains such files: reading /there/is/none.json",
+            "--trusted-keys must name a file with a JSON Web Key Set (JWKS), or a folder of such files: reading /there/is/none.json",
         ),
         ("--trusted-keys", empty.to_str().unwrap(), "the folder contains no *.json or *.jwks file"),
         ("--trusted-keys", private.to_str().unwrap(), "private.json: key 1 contains its private part"),

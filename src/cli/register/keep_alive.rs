@@ -28,7 +28,8 @@ impl Registration<'_> {
         let pause = Duration::from_millis(shortest.saturating_mul(500).max(100));
         if !self.arguments.json {
             let count = agents.iter().flat_map(Registered::ids).count();
-            results.print(&format!("renewing {count} every {} s until interrupted", pause.as_secs_f32()));
+            let noun = if count == 1 { "agent" } else { "agents" };
+            results.print(&format!("renewing {count} {noun} every {} s until interrupted", pause.as_secs_f32()));
         }
         let mut interrupted = std::pin::pin!(stop::signal()?);
         let (mut wait, mut is_failing) = (pause, false);

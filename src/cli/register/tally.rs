@@ -49,6 +49,7 @@ impl Tally {
         let left = if not_tried > 0 { format!(", {not_tried} not tried") } else { String::new() };
         let warnings = match self.warnings {
             0 => String::new(),
+            1 => ", 1 warning (--verbose prints it)".to_owned(),
             count => format!(", {count} warnings (--verbose prints them)"),
         };
         results.print(&format!(

@@ -155,7 +155,7 @@ fn print_hits(out: &mut impl Write, answer: &CompatibleResult, offset: usize, ne
 fn print_chains(out: &mut impl Write, answer: &ComposeResult, max_steps: usize) -> anyhow::Result<()> {
     let style = Style::stdout();
     if answer.chains.is_empty() {
-        let hint = if max_steps < MAX_STEPS { " `--max-steps 4` searches for longer ones." } else { "" };
+        let hint = if max_steps < MAX_STEPS { " `--max-steps 4` searches for longer chains." } else { "" };
         writeln!(out, "No chain of agents produces this data.{hint}")?;
     }
     for (number, chain) in answer.chains.iter().enumerate() {

@@ -40,7 +40,7 @@ pub(super) fn check_exposure(settings: &Settings, address: SocketAddr, loopback:
         _ => format!("Set one of these:{tls}"),
     };
     bail!(
-        "{address} is open to other machines: {risk}. {missing}\n  {loopback} serves this machine alone\n  \
+        "{address} is open to other machines: {risk}. {missing}\n  {loopback}\n  \
          --insecure starts the server anyway (for trusted networks, or behind an encrypting proxy)"
     )
 }
@@ -50,7 +50,11 @@ pub(super) fn check_exposure(settings: &Settings, address: SocketAddr, loopback:
 pub(super) fn check_mqtt_exposure(settings: &Settings) -> anyhow::Result<()> {
     let MqttListener::At(address) = settings.mqtt() else { return Ok(()) };
     for resolved in address.to_socket_addrs().into_iter().flatten() {
-        check_exposure(settings, resolved, "--mqtt-listen 127.0.0.1:1883, or --no-mqtt,")?;
+        check_exposure(
+            settings,
+            resolved,
+            "--mqtt-listen 127.0.0.1:1883 serves this machine alone\n  --no-mqtt disables MQTT",
+        )?;
     }
     Ok(())
 }

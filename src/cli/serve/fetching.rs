@@ -106,7 +106,7 @@ fn fetch_error(error: consumer::Error) -> Error {
     match error {
         consumer::Error::Refused { url, reason } => Error::FetchRefused { url, reason },
         consumer::Error::Status { url, status, retry_after, .. } => {
-            failed(url, Some(status), retry_after, format!("the MCP server answers with status {status}"))
+            failed(url, Some(status), retry_after, format!("the MCP server answered with status {status}"))
         }
         consumer::Error::Unreachable { url, reason, .. } | consumer::Error::Interrupted { url, reason } => {
             failed(url, None, None, reason)
@@ -118,7 +118,7 @@ fn fetch_error(error: consumer::Error) -> Error {
 /// Reads the keys that are trusted, and says how many.
 fn trusted_keys(path: &Path) -> anyhow::Result<TrustedKeys> {
     let keys = TrustedKeys::read(path)
-        .context("--trusted-keys must name a JSON Web Key Set (JWKS), or a folder that contains such files")?;
+        .context("--trusted-keys must name a file with a JSON Web Key Set (JWKS), or a folder of such files")?;
     let passed_over = match keys.passed_over() {
         [] => String::new(),
         keys => format!("; {} ignored: {}", keys.len(), keys.join("; ")),

@@ -86,8 +86,8 @@ pub(super) fn listen(settings: &Settings) -> anyhow::Result<TcpListener> {
     let address = settings.listen.as_str();
     if !address.contains(':') {
         return Err(misuse(format!(
-            "{address:?} is not an ADDRESS:PORT to listen on (--listen, AGENTDEX_LISTEN or `listen` in agentdex.toml); for \
-             example 127.0.0.1:8080"
+            "{address:?} is not an ADDRESS:PORT to listen on (--listen, AGENTDEX_LISTEN, or `listen` in \
+             agentdex.toml); for example 127.0.0.1:8080"
         )));
     }
     let hint = "choose another address with --listen; port 0 selects a free port";
@@ -97,7 +97,7 @@ pub(super) fn listen(settings: &Settings) -> anyhow::Result<TcpListener> {
         _ => anyhow::Error::new(error).context(format!("can't listen for HTTP on {address} ({hint})")),
     })?;
     socket.set_nonblocking(true)?;
-    check_exposure(settings, socket.local_addr()?, "--listen 127.0.0.1:8080")?;
+    check_exposure(settings, socket.local_addr()?, "--listen 127.0.0.1:8080 serves this machine alone")?;
     Ok(socket)
 }
 
@@ -124,8 +124,8 @@ pub(super) fn start_endpoint(
         MqttListener::Off => return Ok(None),
         MqttListener::At(address) if !address.contains(':') => {
             return Err(misuse(format!(
-                "{address:?} is not an ADDRESS:PORT to listen on (--mqtt-listen, AGENTDEX_MQTT_LISTEN or `mqtt_listen` in \
-                 agentdex.toml); for example 127.0.0.1:1884"
+                "{address:?} is not an ADDRESS:PORT to listen on (--mqtt-listen, AGENTDEX_MQTT_LISTEN, or \
+                 `mqtt_listen` in agentdex.toml); for example 127.0.0.1:1884"
             )));
         }
         MqttListener::At(address) => match mqtt::Endpoint::bind(address, registry.clone(), options) {
