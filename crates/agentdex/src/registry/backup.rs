@@ -155,8 +155,8 @@ impl Registry {
 /// Creates the data directory of a registry from a backup. The directory must be empty or not exist yet. The registry
 /// has a new epoch, so resuming subscribers receive a `resync`. After a failure the directory must not be used.
 ///
-/// All changes since the backup are undone, including revoked keys and restricted access. [`Restored`] lists the keys
-/// that are valid again and counts the descriptions that aren't public.
+/// All changes since the backup are undone, including revocations of keys and restrictions of access. [`Restored`]
+/// lists the keys that are valid again and counts the descriptions that aren't public.
 ///
 /// ```
 /// # use agentdex::{Registry, td::Description};

@@ -146,7 +146,8 @@ impl ThingVersion {
         &self.text
     }
 
-    /// Returns the document from which the version was converted.
+    /// Returns the document from which the version was converted, or `None` if there is none, or it is hidden from the
+    /// caller.
     pub fn original(&self) -> Option<&Original> {
         self.original.as_ref()
     }

@@ -149,7 +149,7 @@ pub enum FollowerState {
         /// Number of records to process, as counted at the start.
         total: u64,
     },
-    /// Failed, and going to retry after a pause. Queries are answered from the previous state.
+    /// Failed, and going to retry after a pause. Queries are answered from the previous state, if any.
     Failing {
         /// Description of the failure.
         error: String,

@@ -284,7 +284,8 @@ impl Queries {
         self.progress.send_modify(|progress| *progress = progress.wrapping_add(1));
     }
 
-    /// Returns a receiver that is notified when queries were compared with further changes.
+    /// Returns a receiver that is notified whenever queries have been compared with further changes. Its value only
+    /// counts these notifications.
     pub fn progress(&self) -> watch::Receiver<u64> {
         self.progress.subscribe()
     }
@@ -655,7 +656,8 @@ impl QueryEvents {
         self.queries.known().position_of(self.watched.number)
     }
 
-    /// Returns a receiver that is notified when queries were compared with further changes.
+    /// Returns a receiver that is notified whenever queries have been compared with further changes. Its value only
+    /// counts these notifications.
     pub fn progress(&self) -> watch::Receiver<u64> {
         self.queries.progress()
     }

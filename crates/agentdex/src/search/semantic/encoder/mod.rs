@@ -78,7 +78,7 @@ impl Encoder {
         self.words.ncols()
     }
 
-    /// Returns a hash that differs between encoders with different vectors.
+    /// Returns a hash of the file with the weights. The vocabulary and the configuration aren't part of it.
     pub fn hash(&self) -> u64 {
         self.hash
     }
