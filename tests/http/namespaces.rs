@@ -123,7 +123,7 @@ fn domain_names_who_claims_its_namespace() {
     for named in [&[][..], &[("others", REGISTRY)], &[("weather-team", "https://another.example")]] {
         domain.serve(named);
         let refusal = domain.refusal("weather-team");
-        assert!(refusal.contains("the document doesn't name you as an owner for this registry"), "{refusal}");
+        assert!(refusal.contains("its proof doesn't name you as an owner for this registry"), "{refusal}");
     }
 
     domain.serve(&[("others", "https://another.example"), ("weather-team", REGISTRY)]);

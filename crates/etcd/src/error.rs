@@ -59,7 +59,7 @@ pub enum Error {
     /// The space quota of etcd is exhausted (code 8, `etcdserver: mvcc: database space exceeded`). etcd returns this
     /// for refused writes, *and* for writes that exceed the quota, although it applies them (`quotaApplierV3` in
     /// `apply.go`).
-    #[error("etcd at {endpoint} has exhausted its space quota: compact and defragment it, then disarm the alarm")]
+    #[error("etcd at {endpoint} has exhausted its space quota; compact and defragment etcd, then disarm the alarm")]
     NoSpace {
         /// Endpoint that answered.
         endpoint: Endpoint,

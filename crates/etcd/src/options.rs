@@ -68,7 +68,7 @@ impl Options {
     pub(crate) fn check(&self) -> Result<()> {
         let invalid = |option, message: &str| Err(Error::InvalidOption { option, message: message.into() });
         if self.endpoints.is_empty() {
-            return invalid("endpoints", "at least one is required; for example http://127.0.0.1:2379");
+            return invalid("endpoints", "at least one endpoint is required; for example http://127.0.0.1:2379");
         }
         let durations = [
             ("request_deadline", self.request_deadline),

@@ -195,8 +195,8 @@ fn too_many_failures() -> Problem {
 
 fn excessive_results() -> Problem {
     let detail = format!(
-        "the results exceed {FREE_EXPANSION} bytes and {MAX_EXPANSION} bytes per received byte; this line and all \
-         after it are not processed. Send them as another batch"
+        "the results exceed both {FREE_EXPANSION} bytes and {MAX_EXPANSION} times the received bytes; this line and \
+         all after it are not processed. Send them as another batch"
     );
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "excessive-results", detail)
 }

@@ -56,7 +56,7 @@ pub(super) const MAX_EXPANSION: u64 = 32;
 /// send without asking first has one of the types of forms, or none: it never gets in.
 pub(super) fn check_type(request: &HttpRequest, taken: &[&str]) -> Result<(), Problem> {
     let refusal = |is: String| {
-        let detail = format!("{is}, but must be {}", taken.join(", "));
+        let detail = format!("{is}, but must be {}", taken.join(" or "));
         unsupported(detail).with_header(ACCEPT, taken.join(", "))
     };
     let Some(given) = request.headers().get(CONTENT_TYPE) else {
@@ -200,8 +200,8 @@ pub(super) fn broken(error: &PayloadError) -> Problem {
         }
         PayloadError::Overflow => {
             let detail = format!(
-                "the body expands to more than {FREE_EXPANSION} bytes and more than {MAX_EXPANSION} bytes per \
-                 received byte; send it in parts"
+                "the body expands to more than {FREE_EXPANSION} bytes, and to more than {MAX_EXPANSION} times its \
+                 compressed size; send it in parts"
             );
             return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "excessive-compression", detail)
                 .with_header(CONNECTION, "close");

@@ -118,7 +118,7 @@ fn syntax_of_part(part: &Field<'_>, name: &str, types: &[(&str, Syntax)]) -> Res
     if let Some(given) = given {
         return syntax_of_type(given, types).ok_or_else(|| {
             let names: Vec<&str> = types.iter().map(|(name, _)| *name).collect();
-            body::unsupported(format!("the part {name:?} is {given:?}, but must be {}", names.join(", ")))
+            body::unsupported(format!("the part {name:?} is {given:?}, but must be {}", names.join(" or ")))
         });
     }
     Ok(part.file_name().and_then(Syntax::of_file_name).unwrap_or(Syntax::Json))

@@ -56,7 +56,7 @@ pub(super) fn explain(error: Error, json: &[u8], expected: Format) -> Problem {
     let other = is_about_kind.then(|| other_format(json, expected)).flatten();
     let problem = Problem::from(error);
     let Some(other) = other else { return problem };
-    let detail = format!("{other}; {problem}");
+    let detail = format!("{other}; the error was: {problem}");
     problem.with_detail(detail)
 }
 
@@ -124,6 +124,6 @@ pub(super) fn explain_fetched(error: Error, url: &str) -> Problem {
         Some(import) => format!("POST the document itself to {}", import.path),
         None => "POST the document itself to /things".to_owned(),
     };
-    let detail = format!("the document at the URL is {noun}; {what_to_do}; {problem}");
+    let detail = format!("the document at the URL is {noun}; {what_to_do}; the error was: {problem}");
     problem.with_detail(detail).with("format", found)
 }

@@ -39,7 +39,7 @@ pub(super) async fn document(
         if !report.is_valid()
             && let Some(other) = other_format(&json, Format::ThingDescription)
         {
-            let message = format!("{other}; with `dry_run=true` nothing is registered");
+            let message = format!("{other}; with `dry_run=true`, the import only validates it");
             report.violations.insert(0, Violation::new("", "other-format", message));
         }
         crate::Result::Ok(report)
