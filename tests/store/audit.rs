@@ -151,7 +151,7 @@ fn an_entry_that_was_changed_or_removed_breaks_its_chain() {
         (
             key("b/denials/", 5),
             None,
-            "the end of the audit trail: the trail ends with entry 7, but its chains contained 6 entries".to_owned(),
+            "the end of the audit trail: the trail ends with entry 7, but its chains account for 6 entries".to_owned(),
         ),
         (key("b/denials/", 4), None, before(5, "denials")),
         (b"m/audit".to_vec(), None, before(3, "changes")),

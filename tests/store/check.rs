@@ -50,7 +50,7 @@ fn what_is_missing_or_too_many_is_named() {
             None,
             &format!("the history: it lacks the change {}", nth(3)),
         ),
-        (remove("i/", b"urn:nobody"), Some("x"), "the metadata of \"urn:nobody\": there is no such record"),
+        (remove("i/", b"urn:nobody"), Some("x"), "the metadata of \"urn:nobody\": the record doesn't exist"),
     ];
     for (key, value, expected) in cases {
         let mut store = store();

@@ -193,10 +193,8 @@ pub enum Error {
         /// Position of the Thing's last change, or `None` if the Thing doesn't exist or is hidden from the caller.
         found: Option<Seq>,
     },
-    /// Other writers changed the Thing during every attempt to apply a merge patch.
-    #[error(
-        "{id:?} could not be patched, since other writers changed it during each of {attempts} attempts; try again"
-    )]
+    /// Other writes conflicted with every attempt.
+    #[error("writing {id:?} failed after conflicts with other writes (attempts: {attempts}); try again")]
     Contended {
         /// Id of the Thing.
         id: String,
@@ -327,7 +325,7 @@ pub enum Error {
     },
     /// The Thing is a part of documents, and inherits their access.
     #[error(
-        "{id:?} is a part of {}, and inherits the access; change the access of the document instead",
+        "{id:?} is a part of {}, and inherits its access; change the access of the document instead",
         documents_of(documents)
     )]
     PartOfDocument {
@@ -359,8 +357,8 @@ pub enum Error {
     /// The write would store a version lower than the served version, with access that would also publish the served
     /// text.
     #[error(
-        "the requested access would also publish {} of {id:?}, which continues to be served; omit the access, or \
-         publish all versions with `versions=all`", served_version(served.as_deref())
+        "the requested access would also publish {}, which remains the served description of {id:?}; omit the \
+         access, or publish all versions with `versions=all`", served_version(served.as_deref())
     )]
     VersionNotServed {
         /// Id of the Thing.
@@ -497,8 +495,10 @@ pub enum Error {
         /// Host of the URL.
         host: String,
     },
-    /// The Thing has no tracked source: it wasn't imported from a URL, or has been edited since.
-    #[error("{id:?} has no tracked source: it was not imported from a URL, or has been edited since")]
+    /// The Thing has no tracked source: it wasn't imported from a URL, or its tracking has ended.
+    #[error(
+        "{id:?} has no tracked source: it was not imported from a URL, or its tracking has ended; import it by URL"
+    )]
     NotTracked {
         /// Id of the Thing.
         id: String,
@@ -710,7 +710,7 @@ fn dropped(original: Option<&str>, losses: &Losses) -> String {
 
 /// Names the version that is served.
 fn served_version(version: Option<&str>) -> String {
-    version.map_or_else(|| "a description without a version".to_owned(), |version| format!("the version {version:?}"))
+    version.map_or_else(|| "the description without a version".to_owned(), |version| format!("the version {version:?}"))
 }
 
 /// Describes the documents that a part belongs to.

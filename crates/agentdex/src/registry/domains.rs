@@ -67,7 +67,7 @@ impl Registry {
         };
         // Wherever a redirect leads, somebody else may say what is there.
         if !fetched.url.strip_prefix(origin.as_str()).is_some_and(|rest| rest.starts_with('/')) {
-            return unproven("the document's URL redirects to another site".to_owned());
+            return unproven("the URL of its proof redirects to another site".to_owned());
         }
         let statement: Statement = match serde_json::from_slice(&fetched.bytes) {
             Ok(statement) => statement,
@@ -78,7 +78,7 @@ impl Registry {
         };
         match statement.owners.iter().any(names_caller) {
             true => Ok(Some(DomainProof { name: name.clone(), owner, url })),
-            false => unproven("the document doesn't name you as an owner for this registry".to_owned()),
+            false => unproven("its proof doesn't name you as an owner for this registry".to_owned()),
         }
     }
 }

@@ -595,8 +595,8 @@ impl Declared {
 /// its parts, which have the same owner.
 fn removed_by_import(ids: &[&str]) -> Option<Violation> {
     let message = format!(
-        "Things from an earlier import of this document are removed, since this import didn't create them: {}. If the \
-         document still contains these parts, import it with the same options as before (`nested` and `tools`, \
+        "Things from an earlier import of this document are removed, since this import doesn't include them: {}. If \
+         the document still contains these parts, import it with the same options as before (`nested` and `tools`, \
          `--nested` and `--tools`)",
         named(ids)
     );

@@ -49,8 +49,10 @@ impl Registry {
         if again.things == conversion.things {
             return Ok(Conversion { options: again.options, ..conversion });
         }
-        let message =
-            format!("options of the previous import still apply: {}; --replace discards them", kept.join(", "));
+        let message = format!(
+            "options of the previous import still apply: {}; to discard them, set `replace=true` (`--replace`)",
+            kept.join(", ")
+        );
         again.warnings.push(Violation::new("", "options-kept", message));
         Ok(again)
     }

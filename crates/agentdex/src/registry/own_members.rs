@@ -38,8 +38,7 @@ pub(super) fn are_same(one: &str, other: &str) -> bool {
 /// The description without them, and the warning that they are left out.
 pub(super) fn leave_out(description: &str) -> Result<(String, Violation)> {
     let nothing = patch(ALL.map(|member| (member.to_owned(), Value::Null)));
-    let message =
-        format!("members that only the registry sets, on imported Things, are left out: `{}`", ALL.join("`, `"));
+    let message = format!("only the registry sets these members, so they are left out: `{}`", ALL.join("`, `"));
     Ok((merge_patch::apply(description, &nothing)?, Violation::new("", "registry-owned-member", message)))
 }
 

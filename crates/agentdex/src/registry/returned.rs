@@ -130,8 +130,8 @@ impl Registry {
             if !is_lossy && (has_status || is_withdrawn(before.value()) <= is_withdrawn(after)) {
                 return Ok(None);
             }
-            let message = "the Thing was imported from this document with other options, which still apply; --replace discards \
-                 them";
+            let message = "the Thing was imported from this document with other options, which still apply; to discard them, \
+                 set `replace=true` (`--replace`)";
             return Ok(Some(unchanged(record, Some(Violation::new("", "options-kept", message)))));
         }
         let versions = export.versions.iter().map(|version| Some(*version));
@@ -161,7 +161,7 @@ impl Registry {
             match export.distance(other.value(), thing) {
                 Some(0) => {
                     let message = "the document is an export of another version or an earlier state of the Thing, so \
-                                   nothing was changed; to replace the Thing with it, use --replace";
+                                   nothing was changed; to replace the Thing with it, set `replace=true` (`--replace`)";
                     let warning = Violation::new("", "not-current", message);
                     return Ok(Recognized::Export(unchanged(record, Some(warning))));
                 }

@@ -438,7 +438,8 @@ impl Registry {
         self.0.queries.lose_past();
     }
 
-    /// Returns a receiver that is notified when saved queries were compared with further changes.
+    /// Returns a receiver that is notified whenever saved queries have been compared with further changes. Its value
+    /// only counts these notifications.
     #[doc(hidden)]
     pub fn queries_progress(&self) -> watch::Receiver<u64> {
         self.0.queries.progress()
@@ -460,7 +461,7 @@ impl Registry {
         let starting = registry.clone();
         queries.follow_store(move || {
             if let Err(error) = start_queries_of(starting.clone()) {
-                tracing::warn!(%error, "saved queries of another store can't be loaded until the next start");
+                tracing::warn!(%error, "queries that another node saved can't be loaded before the next start");
             }
         });
         let stored = self.0.store.local().queries()?.into_iter();
@@ -531,15 +532,17 @@ impl Registry {
                 false => Err(Error::NoSuchQuery { name: name.clone() }),
             };
             match self.save(query_name, query, AccessRequest::default(), check) {
-                Ok(_) => tracing::info!(name, "recomputing the threshold of a saved query from an older version"),
+                Ok(_) => {
+                    tracing::info!(name, "recomputing the threshold that an older version stored for a saved query")
+                }
                 Err(Error::NoSuchQuery { .. }) => {}
                 Err(error @ (Error::IndexRebuilding { .. } | Error::ConsistencyTimeout { .. })) => return Err(error),
                 Err(error) => {
                     tracing::warn!(
                         name,
                         code = error.code(),
-                        "a saved query keeps its threshold from an older version, since a new threshold can't be \
-                         computed"
+                        "a saved query keeps the threshold that an older version stored, since a new threshold \
+                         can't be computed"
                     );
                     failed.insert(key);
                 }

@@ -44,7 +44,7 @@ impl<'a> Ranged<'a> {
     /// [`Error::InvalidQuery`] if it is meant as a range but is invalid.
     pub fn read(value: &'a str) -> Result<Option<Ranged<'a>>> {
         let Some((name, text)) = value.rsplit_once('@').filter(|(name, _)| !name.is_empty()) else { return Ok(None) };
-        let range = read_range(text, "expected, after the last @ of a capability,")?;
+        let range = read_range(text, "the last @ of a capability must be followed by")?;
         Ok(range.map(|range| Ranged { name, range }))
     }
 

@@ -317,7 +317,7 @@ impl Verification {
             }
         }
         if places != number {
-            let message = format!("the trail ends with entry {number}, but its chains contained {places} entries");
+            let message = format!("the trail ends with entry {number}, but its chains account for {places} entries");
             self.faults.push(("the end of the audit trail".to_owned(), message));
         }
         self.faults

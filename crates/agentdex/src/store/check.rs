@@ -239,19 +239,19 @@ impl Content {
                 self.fault(format!("the expiry of {id:?}"), "it isn't listed exactly once among the expiries by time");
             }
             if !records.contains_key(&id) {
-                self.fault(format!("the expiry of {id:?}"), "there is no such record");
+                self.fault(format!("the expiry of {id:?}"), "the record doesn't exist");
             }
         }
         for id in std::mem::take(&mut self.due).into_keys() {
             self.fault(format!("the expiry of {id:?}"), "it is listed only among the expiries by time");
         }
         for id in std::mem::take(&mut self.edits).into_keys() {
-            self.fault(format!("the edits of {id:?}"), "there is no such record");
+            self.fault(format!("the edits of {id:?}"), "the record doesn't exist");
         }
         self.compare_parts(&records);
         for id in std::mem::take(&mut self.metadata) {
             if !records.contains_key(&id) {
-                self.fault(format!("the metadata of {id:?}"), "there is no such record");
+                self.fault(format!("the metadata of {id:?}"), "the record doesn't exist");
             }
         }
         let unlisted = records.values().filter(|record| record.is_creation).map(|record| record.seq).collect();

@@ -37,7 +37,7 @@ impl VectorFollower {
     }
 
     fn writer(&mut self) -> Result<&mut VectorWriter> {
-        self.writer.as_mut().ok_or(Error::Index { doing: "writing vectors", source: "the file isn't open".into() })
+        self.writer.as_mut().ok_or(Error::Index { doing: "writing vectors", source: "their file isn't open".into() })
     }
 }
 
@@ -79,7 +79,7 @@ impl Follower for VectorFollower {
         }
         Err(Error::Index {
             doing: "inspecting the vectors",
-            source: "the file is damaged; the vectors are rebuilt".into(),
+            source: "their file is damaged, and is being rebuilt".into(),
         })
     }
 

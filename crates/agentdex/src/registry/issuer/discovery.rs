@@ -109,8 +109,8 @@ async fn metadata(options: &IssuerOptions, fetcher: &Fetcher) -> std::result::Re
                 if metadata.issuer != options.issuer {
                     let named = metadata.issuer.chars().take(200).collect::<String>();
                     return Err(format!(
-                        "{url} names the issuer {named:?}; if this is the intended issuer, use exactly this URL as \
-                         --oidc-issuer"
+                        "{url} names the issuer {named:?}; if {named:?} is the intended issuer, use exactly this value \
+                         as --oidc-issuer"
                     ));
                 }
                 return Ok(metadata);

@@ -106,8 +106,8 @@ impl IssuerOptions {
     /// The reason why they give no owner or no role.
     pub(super) fn principal(&self, claims: &Claims) -> Result<Principal, String> {
         let owner = claims.get(&self.owner_claim).and_then(serde_json::Value::as_str);
-        let owner = owner
-            .ok_or_else(|| format!("it has no claim {:?} that contains the owner as a string", self.owner_claim))?;
+        let owner =
+            owner.ok_or_else(|| format!("its claim {:?} must contain the owner as a string", self.owner_claim))?;
         let subject = claims.get("sub").and_then(serde_json::Value::as_str).unwrap_or(owner);
         let key = format!("token:{}", subject.chars().take(MAX_SHOWN).collect::<String>());
         let role = self.role(claims);

@@ -228,8 +228,8 @@ fn say_how_to_register(error: Error) -> Error {
     let Error::FetchFailed { url, status, reason, retry_after, source } = error else { return error };
     let advice = match status {
         Some(401 | 403) => {
-            "; it requires credentials, which the registry doesn't send. Register the document as a file, or give a URL \
-             that is publicly readable"
+            "; the URL requires credentials, which the registry doesn't send. Register the document as a file, or give a \
+             URL that is publicly readable"
         }
         Some(300..=399) => "; register the document as a file, or give a URL that is publicly readable",
         _ => "; give the URL of the document itself, or register it as a file",
@@ -239,7 +239,7 @@ fn say_how_to_register(error: Error) -> Error {
 }
 
 fn no_place(url: &str) -> Error {
-    Error::FetchRefused { url: shown(url), reason: "no location to try for a description".into() }
+    Error::FetchRefused { url: shown(url), reason: "there is no location to try for a description".into() }
 }
 
 /// True for a Thing Description that has a form with a relative URL but no base, so it must be called relative to the

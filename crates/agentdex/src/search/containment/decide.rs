@@ -372,7 +372,8 @@ impl<'s> Comparison<'s> {
                 true => self.may_fail(|| format!("may be something other than {}", listed(values))),
                 false => self.cannot(|| {
                     let name = kind.names().next().unwrap_or_default();
-                    Note::new(format!("{name} can't be {}", listed(values)), format!("may be {}", article(name)))
+                    let name = article(name);
+                    Note::new(format!("{name} can't be {}", listed(values)), format!("may be {name}"))
                 }),
             }
         } else {
@@ -396,7 +397,7 @@ impl<'s> Comparison<'s> {
     fn texts(&self, given: Option<&Texts>, taken: Option<&Texts>) -> Outcome {
         let Some(taken) = taken else { return Outcome::FITS };
         let length = given.map_or(Count::default(), |texts| texts.length);
-        let mut outcome = self.count(length, taken.length, ["is shorter than", "is longer than"], "");
+        let mut outcome = self.count(length, taken.length, ["is shorter than", "is longer than"], " characters");
         for pattern in &taken.patterns {
             if given.is_none_or(|given| !given.patterns.contains(pattern)) {
                 outcome.and(self.may_fail(|| format!("might not match {}", cut(pattern))));

@@ -23,7 +23,7 @@ fn verdict(giver: &Value, taker: &Value) -> (Certainty, Vec<String>) {
 #[test]
 fn doubts_and_reasons_name_the_part_and_the_limit() {
     let cases = [
-        (json!({"type": "string"}), json!({"type": "string", "maxLength": 4}), "`x` may be longer than 4"),
+        (json!({"type": "string"}), json!({"type": "string", "maxLength": 4}), "`x` may be longer than 4 characters"),
         (json!({"type": "integer"}), json!({"type": "integer", "minimum": 0}), "`x` may be less than 0"),
         (json!({"type": ["string", "null"]}), json!({"type": "string"}), "`x` may be null"),
         (json!({"enum": ["a", "b"]}), json!({"enum": ["b", "c"]}), "`x` may be \"a\""),

@@ -164,8 +164,8 @@ impl Check {
         let bound: HashSet<Variable> =
             variables.iter().filter(|variable| shape.bound.contains(*variable)).cloned().collect();
         if bound.is_empty() && !is_outermost && !shape.bound.is_empty() {
-            let message = "a subquery must select at least one variable that is always bound, and not only by \
-                OPTIONAL or BIND";
+            let message = "a subquery must select at least one variable that its patterns always bind; variables \
+                bound only by OPTIONAL or BIND don't count";
             return Err(invalid(message));
         }
         Ok(Shape { given: shape.given, bound })
