@@ -64,14 +64,14 @@ pub enum Part {
         /// The JSON value.
         data: Value,
     },
-    /// Instructions for the agent's behavior: a service message of the caller.
+    /// Instructions for the agent's behavior, sent by the caller along with a message.
     SystemPrompt {
         /// The text.
         text: String,
     },
     /// A tool call by the agent.
     ToolCall(ToolCall),
-    /// Result of a tool: a service message of the caller, or a report by the agent.
+    /// Result of a tool, sent by the caller along with a message, or reported by the agent.
     ToolResult(ToolResult),
     /// The agent's reasoning before its answer.
     Thinking {

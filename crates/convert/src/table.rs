@@ -67,7 +67,8 @@ impl Format {
     pub fn names(formats: impl Iterator<Item = Format>) -> String {
         let names: Vec<&str> = formats.map(Format::name).collect();
         match names.as_slice() {
-            [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            [first, last] => format!("{first} or {last}"),
+            [rest @ .., last] if !rest.is_empty() => format!("{}, or {last}", rest.join(", ")),
             names => names.concat(),
         }
     }

@@ -103,7 +103,7 @@ impl Clock {
                         TICK
                     }
                 };
-                if trimmed.elapsed() >= TRIM_EVERY && store.leads() {
+                if trimmed.elapsed() >= TRIM_EVERY && store.is_leader() {
                     trimmed = Instant::now();
                     if let Err(error) = store.trim_log(Timestamp::now()) {
                         tracing::warn!(%error, "the change log could not be trimmed");
@@ -185,7 +185,7 @@ fn say_full(store: &Store, said: &mut Option<Instant>) {
 
 /// Purges up to [`PURGE_AT_ONCE`] due Things, and returns their number.
 fn purge(store: &Store) -> Result<usize> {
-    if store.closed_to_writes().is_some() || !store.leads() {
+    if store.closed_to_writes().is_some() || !store.is_leader() {
         return Ok(0);
     }
     let due = store.expired(Timestamp::now(), PURGE_AT_ONCE)?;

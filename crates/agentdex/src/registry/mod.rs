@@ -14,6 +14,8 @@ mod catch_up;
 mod check;
 mod clock;
 mod cluster;
+#[cfg(feature = "cluster")]
+mod cluster_options;
 mod commit;
 mod compatible;
 mod compose;
@@ -89,7 +91,7 @@ use std::sync::{
 use tokio::sync::watch;
 
 #[cfg(feature = "cluster")]
-pub use self::cluster::ClusterOptions;
+pub use self::cluster_options::ClusterOptions;
 #[cfg(feature = "fetch")]
 pub use self::issuer::IssuerOptions;
 pub use self::{

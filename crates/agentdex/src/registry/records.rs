@@ -50,7 +50,9 @@ impl Registry {
         Ok(FullRecords { registry: self.clone(), records: self.0.store.records(start.as_deref()) })
     }
 
-    /// Writes a record: creates or replaces its Thing, with the owner, access, and times from the record.
+    /// Writes a record: creates or replaces its Thing, with the owner, access, and times from the record. If the owner
+    /// isn't a member of the namespace here, the Thing is in no namespace ([`Written::warnings`]). A creation time in the
+    /// future is replaced by the current time.
     ///
     /// # Errors
     /// [`Error::AccessRefused`] for callers without access to everything, [`Error::Invalid`] also for an expired

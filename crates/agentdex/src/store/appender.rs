@@ -33,7 +33,7 @@ use crate::{Error, Result};
 /// Maximum number of commits read from the log at a time.
 const READ_AT_ONCE: usize = 64;
 
-/// Pause before commits are read again that haven't arrived.
+/// Pause before commits are read again.
 const CATCH_UP_PAUSE: Duration = Duration::from_millis(5);
 
 /// Connection of a store to the shared log. Only a single thread may append and follow at a time.
@@ -215,7 +215,7 @@ impl Appender {
         }
     }
 
-    /// Installs all commits that the log contains now. Waits at most for `patience` while the log can't be reached.
+    /// Installs all commits in the log. Waits for at most `patience` while the log can't be reached.
     pub fn catch_up(&self, patience: Duration) -> Result<()> {
         let mut reached = Instant::now();
         loop {

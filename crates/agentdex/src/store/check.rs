@@ -243,7 +243,10 @@ impl Content {
             }
         }
         for id in std::mem::take(&mut self.due).into_keys() {
-            self.fault(format!("the expiry of {id:?}"), "it is listed only among the expiries by time");
+            self.fault(
+                format!("the expiry of {id:?}"),
+                "the index of expiries by time lists it, but no expiry is stored",
+            );
         }
         for id in std::mem::take(&mut self.edits).into_keys() {
             self.fault(format!("the edits of {id:?}"), "the record doesn't exist");
@@ -273,7 +276,7 @@ impl Content {
             for id in ids {
                 self.fault(
                     format!("the restricted entries of {id:?}"),
-                    "the last of these entries is recorded incorrectly",
+                    "the recorded position of the last of these entries differs from the log",
                 );
             }
         }

@@ -43,7 +43,7 @@ use crate::{Error, Result, change::Timestamp};
 /// Maximum number of rounds that a thread commits before it hands over.
 const ROUNDS_LED: usize = 8;
 
-/// Maximum time that a store which is being opened waits for its log.
+/// Maximum time for which the opening of a store waits for its log.
 const CATCH_UP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Pause before the next attempt to follow the log.
@@ -289,7 +289,7 @@ impl Committer {
         }
     }
 
-    /// Installs all commits that the log contains when the store is opened, and returns the state after them.
+    /// Installs all commits in the log when the store is opened, and returns the state after them.
     pub fn catch_up(&self) -> Result<State> {
         if let Some(appender) = &self.appender {
             self.alone(|| appender.catch_up(CATCH_UP_PATIENCE))?;
@@ -308,9 +308,9 @@ impl Committer {
         Some(self.appender.as_ref()?.log().caught_up())
     }
 
-    /// See [`super::Store::leads`].
-    pub fn leads(&self) -> bool {
-        self.appender.as_ref().is_none_or(|appender| appender.log().leads())
+    /// See [`super::Store::is_leader`].
+    pub fn is_leader(&self) -> bool {
+        self.appender.as_ref().is_none_or(|appender| appender.log().is_leader())
     }
 
     /// See [`super::Store::behind_for`].

@@ -297,8 +297,8 @@ impl Store {
     }
 
     /// True if this store carries out the periodic work for all stores with the same shared log, or has no such log.
-    pub fn leads(&self) -> bool {
-        self.handle.committer.leads()
+    pub fn is_leader(&self) -> bool {
+        self.handle.committer.is_leader()
     }
 
     /// Returns the time since this store last contained all commits in the log shared with other stores, if any.

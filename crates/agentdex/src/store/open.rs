@@ -217,7 +217,7 @@ fn read_state(tree: &Database) -> Result<State> {
     state.map_or(Ok(State::default()), |bytes| State::decode(&bytes))
 }
 
-/// Initializes a new store, with the identity of the log that it shares, if there is such a log.
+/// Initializes a new store, with the identity of its shared log, if there is such a log.
 fn initialize(directory: &Path, tree: &Database, seen: &Seen, log: Option<&SharedLog>) -> Result<(Epoch, Uuid)> {
     if tree.is_used() {
         return Err(unsupported(directory, FOREIGN.into()));

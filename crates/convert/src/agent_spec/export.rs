@@ -67,8 +67,10 @@ pub fn from_thing(thing: &Value) -> Result<Value> {
         return actions().find_map(|(name, action)| toolbox(thing, name, action)).ok_or_else(|| {
             Error::NotExpressible {
                 format: Format::AgentSpec.name(),
-                reason: "it needs an action with an HTTP form, or with an A2A or MCP form without variables in its URL"
-                    .to_owned(),
+                reason:
+                    "it needs an action with an HTTP form, or with an A2A or MCP form without variables in its URL; \
+                         a URL can have at most 8,000 bytes"
+                        .to_owned(),
             }
         });
     };

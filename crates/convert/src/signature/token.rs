@@ -95,7 +95,9 @@ fn verified(token: &str, keys: &TrustedKeys) -> Result<Vec<u8>, TokenError> {
     if let Some(kind) = header.typ.as_deref().filter(|kind| !TYPES.contains(&kind.to_ascii_lowercase().as_str())) {
         return Err(invalid(format!("it has the type {kind:?}, and is not an access token")));
     }
-    let decode = |part: &str| BASE64_URL_SAFE_NO_PAD.decode(part).map_err(|_| invalid("it is not base64url"));
+    let decode = |part: &str| {
+        BASE64_URL_SAFE_NO_PAD.decode(part).map_err(|_| invalid("its payload or signature is not base64url"))
+    };
     let (decoded, signature) = (decode(payload)?, decode(signature)?);
     let candidates = keys.fitting(header.kid.as_deref(), header.algorithm);
     if candidates.is_empty() {

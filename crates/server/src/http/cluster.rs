@@ -1,4 +1,4 @@
-//! `/cluster`: the nodes of a cluster, and whether this one has kept up with it.
+//! `/cluster`: the nodes of a cluster, and whether this node has kept up with the others.
 
 use std::time::Duration;
 

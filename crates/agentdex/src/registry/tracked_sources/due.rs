@@ -100,7 +100,7 @@ async fn begin(inner: &Weak<Inner>, polls: &mut JoinSet<Result<RefreshResult>>) 
     let registry = Registry::of(inner.upgrade()?);
     let tracker = registry.0.network.tracker.as_ref()?;
     tracker.schedule_committed(&registry.0.store).await;
-    if !registry.0.store.leads() {
+    if !registry.0.store.is_leader() {
         return Some(LEADING_AFTER);
     }
     let now = Timestamp::now();

@@ -25,7 +25,7 @@ mod history;
 pub(crate) mod memory;
 #[cfg(test)]
 mod tests;
-#[cfg(any(test, feature = "cluster"))]
+#[cfg_attr(not(any(test, feature = "cluster")), expect(dead_code, reason = "there is no log without the feature"))]
 mod turn;
 
 /// A log of commits. Its commits are numbered without gaps, and each number is given once.
@@ -46,13 +46,13 @@ pub(crate) trait CommitLog: Send + Sync {
     /// Returns the number of the last commit in the log, once all commits up to it have arrived.
     fn end(&self) -> Result<u64, Away>;
 
-    /// Resolves once the store contains all commits that the log contains now, or to [`Away`] if that takes too long.
+    /// Resolves once the store contains all commits in the log, as of the call. Resolves to [`Away`] after a while.
     fn caught_up(&self) -> CaughtUp {
         Box::pin(future::ready(Ok(())))
     }
 
     /// True if this store leads: it carries out the periodic work for all stores.
-    fn leads(&self) -> bool {
+    fn is_leader(&self) -> bool {
         true
     }
 

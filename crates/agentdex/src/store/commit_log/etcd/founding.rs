@@ -10,10 +10,9 @@ use super::{
     super::{Identity, LastCommit},
     ask::{Seen, ask},
     encoding::Head,
-    keys::Keys,
+    keys::{Keys, trimmed_of},
     options::{Limits, PAUSES},
     place::Place,
-    trimming::trimmed_of,
 };
 use crate::{change::Epoch, store::layout::FORMAT_VERSION};
 

@@ -107,6 +107,11 @@ impl Keys {
     }
 }
 
+/// Decodes the number of the last dropped commit.
+pub(super) fn trimmed_of(value: &[u8]) -> u64 {
+    str::from_utf8(value).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

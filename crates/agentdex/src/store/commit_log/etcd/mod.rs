@@ -220,7 +220,7 @@ impl CommitLog for EtcdLog {
         Box::pin(async move { receiver.await.unwrap_or(Err(Away)) })
     }
 
-    fn leads(&self) -> bool {
+    fn is_leader(&self) -> bool {
         self.log.state().nodes.is_leader
     }
 

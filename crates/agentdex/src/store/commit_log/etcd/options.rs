@@ -36,7 +36,7 @@ pub(crate) struct Limits {
     pub kept_for: Duration,
     /// Maximum size of the log in bytes, as far as that is possible without losing commits.
     pub log_bytes: u64,
-    /// Maximum time to wait until the store has installed the commits that have arrived.
+    /// Maximum time to wait until the store has installed all arrived commits.
     pub install_wait: Duration,
     /// Maximum time to wait for etcd, and for the founding of the log, at the start of a node.
     pub start_wait: Duration,

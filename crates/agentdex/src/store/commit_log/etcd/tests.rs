@@ -645,7 +645,7 @@ fn the_leader_drops_what_all_nodes_have_and_a_node_that_was_away_for_too_long_is
     second.close();
     write(20..40);
     let trimmed = || etcd.read(Range::new(KeyRange::key(keys.trimmed()))).remove(0).1;
-    // Meanwhile the leader has looked at the log several times.
+    // Meanwhile the leader has checked the log several times.
     let mut seen = BTreeSet::new();
     eventually("some time passes", || {
         seen.insert(etcd.read(Range::new(KeyRange::key(keys.member("node-1")))).remove(0).1);

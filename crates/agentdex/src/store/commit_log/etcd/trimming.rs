@@ -1,8 +1,7 @@
 //! Trimming: the leader drops commits that no node needs any more.
 //!
-//! Each node writes `members/<name>` from time to time, so that a node which is away for less than a day can continue
-//! where it was. Commits younger than an hour stay in any case, unless the log has become too large. No commit is
-//! dropped before two of these nodes, or the only one, have synced it.
+//! Each node writes `members/<name>` from time to time. Within a day, it can continue from its last commit. Commits younger than an hour stay in any case, unless the log has become too large. No commit is
+//! dropped before two of these nodes, or the only node, have synced it.
 
 use std::{
     collections::VecDeque,
@@ -13,7 +12,7 @@ use std::{
 use agentdex_etcd::{Compare, Error, KeyRange, Op, Range, Txn};
 use serde::{Deserialize, Serialize};
 
-use super::{ask::ask, log::Log};
+use super::{ask::ask, keys::trimmed_of, log::Log};
 use crate::change::Timestamp;
 
 /// Time for which the log is kept for a node that is away, in milliseconds.
@@ -62,8 +61,8 @@ impl Ends {
     }
 }
 
-/// Returns the last commit that may be dropped. `end` is the last commit in the log, `old` the last one that is old
-/// enough, and `large` the last one without which the log is small enough, if it is too large.
+/// Returns the last commit that may be dropped. `end` is the last commit in the log, `old` the last commit that is old
+/// enough. If the log is too large, it is small enough without the commits up to `large`.
 fn last_to_drop(members: &[Member], now: Timestamp, end: u64, old: Option<u64>, large: Option<u64>) -> u64 {
     let recent = members.iter().filter(|member| now.0.saturating_sub(member.seen.0) < KEPT_FOR_MEMBERS);
     let mut synced: Vec<u64> = recent.map(|member| member.synced).collect();
@@ -143,11 +142,6 @@ impl Log {
         let value = serde_json::to_vec(&member).unwrap_or_default();
         self.client.put(self.keys.member(&self.name), value, 0).await.map(drop)
     }
-}
-
-/// Decodes the number of the last dropped commit.
-pub(super) fn trimmed_of(value: &[u8]) -> u64 {
-    str::from_utf8(value).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 #[cfg(test)]
