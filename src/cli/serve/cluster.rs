@@ -1,6 +1,6 @@
 //! The server as a node of a cluster.
 
-use std::{env, fs, net::ToSocketAddrs, path::Path};
+use std::{env, fs, net::ToSocketAddrs, path::Path, time::Duration};
 
 use anyhow::{Context, bail};
 
@@ -19,7 +19,8 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Option<ClusterOptio
     let mut options = ClusterOptions::new(settings.cluster.clone())
         .cluster_name(&settings.cluster_name)
         .node(node)
-        .init(settings.cluster_init);
+        .init(settings.cluster_init)
+        .stale_limit(Duration::from_secs(settings.cluster_stale_limit));
     if let Some(url) = &settings.public_url {
         options = options.url(url);
     }

@@ -17,9 +17,11 @@ impl Registry {
     /// Waits until decisions reflect every acknowledged write, for up to five seconds.
     ///
     /// # Errors
-    /// [`Error::ConsistencyTimeout`] after five seconds, [`Error::ShuttingDown`].
+    /// [`Error::ConsistencyTimeout`] after five seconds, [`Error::LogUnavailable`] for a node of a cluster that can't
+    /// reach the log, [`Error::ShuttingDown`].
     pub async fn catch_up_guardian(&self) -> Result<()> {
-        match self.0.guarding.following.wait(self.last_seq(), Duration::from_secs(CATCH_UP)).await {
+        let end = self.0.store.acknowledged().await?;
+        match self.0.guarding.following.wait(end, Duration::from_secs(CATCH_UP)).await {
             Waited::Reached(_) => Ok(()),
             Waited::TooLong => Err(Error::ConsistencyTimeout { seconds: CATCH_UP }),
             Waited::Stopped => Err(Error::ShuttingDown),

@@ -10,8 +10,8 @@ use crate::store::LogStatus;
 impl Registry {
     /// Returns the state of the cluster, as known to this node, or `None` if this registry is not a node of a cluster.
     pub fn cluster(&self) -> Option<Cluster> {
-        let (status, commit) = self.0.store.log_status()?;
-        let LogStatus { cluster, node, leader, end, behind_for, broken, nodes } = status;
+        let status = self.0.store.log_status()?;
+        let LogStatus { cluster, node, leader, end, number: commit, behind_for, broken, nodes } = status;
         let nodes = nodes.into_iter().map(|(name, node)| ClusterNode {
             clock: node.clock,
             commit: node.progress.number,

@@ -1,6 +1,6 @@
 //! `ClusterOptions`: options of a node of a cluster.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use agentdex_etcd::{Identity, Options as Connection, Tls, User};
 
@@ -60,6 +60,13 @@ impl ClusterOptions {
     /// this name.
     pub fn init(mut self, is_first: bool) -> ClusterOptions {
         self.0.is_first = is_first;
+        self
+    }
+
+    /// Sets the time after which a server may no longer serve this node's data, so that the end of the log is requested
+    /// often enough: at least four times in this time, and every 5 s.
+    pub fn stale_limit(mut self, limit: Duration) -> ClusterOptions {
+        self.0.limits.silence = self.0.limits.silence.min(limit / 4);
         self
     }
 

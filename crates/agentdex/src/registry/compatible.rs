@@ -145,7 +145,7 @@ impl Registry {
 
     /// Waits until the shapes reflect all acknowledged writes, and returns the last change they reflect.
     pub(super) fn shapes_at_the_end(&self) -> Result<Seq> {
-        let target = self.last_seq();
+        let target = pollster::block_on(self.0.store.acknowledged())?;
         let status = self.0.shaping.status();
         if let FollowerState::Rebuilding { done, total } = status.state {
             return Err(Error::IndexRebuilding { done, total });

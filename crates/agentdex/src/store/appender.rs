@@ -174,7 +174,10 @@ impl Appender {
                 Appended::Done(stamp) => {
                     *fate = Fate::Decided(outcome);
                     let local = stamped(stamp);
-                    return self.work().show(&self.view, staged, &local).map_err(|reason| self.closed_by(reason));
+                    let shown = self.work().show(&self.view, staged, &local);
+                    shown.map_err(|reason| self.closed_by(reason))?;
+                    self.log.report(Progress { number: commit.number, synced: number });
+                    return Ok(());
                 }
                 Appended::Taken => *fate = Fate::NotSent,
                 Appended::Unknown => {
@@ -215,21 +218,23 @@ impl Appender {
         }
     }
 
-    /// Installs all commits in the log. Waits for at most `patience` while the log can't be reached.
+    /// Installs all commits in the log, as of the first answer. Waits for at most `patience` while the log can't be
+    /// reached.
     pub fn catch_up(&self, patience: Duration) -> Result<()> {
-        let mut reached = Instant::now();
+        let (mut reached, mut end) = (Instant::now(), None);
         loop {
             let number = self.number();
-            let end = match self.follow() {
-                Ok(true) => self.log.end().ok(),
-                Ok(false) => None,
-                Err(error) => return Err(error),
-            };
-            match end {
-                Some(end) if end <= self.number() => return Ok(()),
-                None if reached.elapsed() >= patience => return Err(Error::LogUnavailable),
-                _ if self.number() > number => reached = Instant::now(),
-                _ => {}
+            let is_decided = self.follow()?;
+            if end.is_none() {
+                end = self.log.end().ok();
+            }
+            if is_decided && end.is_some_and(|end| end <= self.number()) {
+                return Ok(());
+            }
+            if self.number() > number {
+                reached = Instant::now();
+            } else if reached.elapsed() >= patience {
+                return Err(Error::LogUnavailable);
             }
             thread::sleep(CATCH_UP_PAUSE);
         }

@@ -298,9 +298,8 @@ impl Committer {
     }
 
     /// Returns the state of the log shared with other stores, if any.
-    pub fn log_status(&self) -> Option<(LogStatus, u64)> {
-        let status = self.appender.as_ref()?.log().status()?;
-        Some((status, self.work().state.commit))
+    pub fn log_status(&self) -> Option<LogStatus> {
+        self.appender.as_ref()?.log().status()
     }
 
     /// See [`super::Store::acknowledged`].

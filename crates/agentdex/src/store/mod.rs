@@ -276,8 +276,8 @@ impl Store {
         self.view.registry_id
     }
 
-    /// Returns the state of the log shared with other stores, if any, and the number of the last commit of this store.
-    pub(crate) fn log_status(&self) -> Option<(LogStatus, u64)> {
+    /// Returns the state of the log shared with other stores, if any.
+    pub(crate) fn log_status(&self) -> Option<LogStatus> {
         self.handle.committer.log_status()
     }
 

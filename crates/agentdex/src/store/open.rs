@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{
     audit::Audit,
-    commit_log::{CommitLog, Identity, LastCommit, OpenedLog, SharedLog},
+    commit_log::{CommitLog, Identity, LastCommit, NewStore, OpenedLog, SharedLog},
     database::Database,
     directory::{FOREIGN, STORE, check_version, create_directory, lock_opening, open_tree, unsupported, wait_for_lock},
     expiry::{Expiries, Grace},
@@ -147,6 +147,7 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
         let last = LastCommit { directory, identity, number: state.commit, sum: state.sum.0, stamp };
         let OpenedLog { log: opened, stamp } = shared.open(&last)?;
         if let Some(stamp) = stamp {
+            is_written.store(true, Ordering::Relaxed);
             tree.apply_batch(batch_of([(layout::NODE_KEY.into(), Some(stamp))]))
                 .map_err(|source| Error::Store { doing: "joining a cluster", source: source.into() })?;
         }
@@ -225,12 +226,19 @@ fn initialize(directory: &Path, tree: &Database, seen: &Seen, log: Option<&Share
     if let Some(slot) = seen.slot() {
         return Err(witness::behind(directory, slot, 0, Seq::ZERO));
     }
-    let of_log = log.map(|SharedLog(log)| log.identity(directory)).transpose()?.flatten();
-    let Identity { registry: registry_id, epoch: Epoch(epoch) } = of_log.unwrap_or_else(|| {
-        let (epoch, _) = Uuid::new_v4().as_u64_pair();
-        Identity { registry: Uuid::new_v4(), epoch: Epoch(epoch) }
-    });
     let mut overlay = Overlay::new(tree);
+    let Identity { registry: registry_id, epoch: Epoch(epoch) } =
+        match log.map(|SharedLog(log)| log.identity(directory)).transpose()?.flatten() {
+            Some(NewStore { identity, stamp }) => {
+                // With its place in the log: it is never a registry of its own.
+                overlay.set(layout::NODE_KEY.into(), Some(stamp));
+                identity
+            }
+            None => {
+                let (epoch, _) = Uuid::new_v4().as_u64_pair();
+                Identity { registry: Uuid::new_v4(), epoch: Epoch(epoch) }
+            }
+        };
     overlay.set(layout::FORMAT_KEY.into(), Some((&FORMAT_VERSION.to_be_bytes()).into()));
     overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));
     overlay.set(layout::REGISTRY_KEY.into(), Some(registry_id.as_bytes().into()));

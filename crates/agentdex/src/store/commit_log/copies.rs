@@ -7,7 +7,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{CommitLog, Identity, LastCommit, OpenLog, OpenedLog, SharedLog};
+use super::{CommitLog, LastCommit, NewStore, OpenLog, OpenedLog, SharedLog};
 use crate::{
     Result,
     store::{CopiedDirectory, Options, Store},
@@ -40,7 +40,7 @@ impl Copies {
 struct Ready(Arc<dyn CommitLog>);
 
 impl OpenLog for Ready {
-    fn identity(&self, _directory: &Path) -> Result<Option<Identity>> {
+    fn identity(&self, _directory: &Path) -> Result<Option<NewStore>> {
         Ok(None)
     }
 

@@ -99,6 +99,8 @@ pub(crate) struct LogStatus {
     pub leader: Option<String>,
     /// Number of the last known commit in the log.
     pub end: u64,
+    /// Number of the last commit in the store.
+    pub number: u64,
     /// Time since the store last contained all commits in the log.
     pub behind_for: Duration,
     /// Reason why the log can't be followed any more.
@@ -121,11 +123,11 @@ pub(crate) struct NodeState {
 
 /// Opens the log when a store is opened.
 pub(crate) trait OpenLog: Send + Sync {
-    /// Returns the identity of the log's stores for a new store, or `None` if the new store founds the log.
+    /// Returns the identity and the place in the log for a new store, or `None` if the new store founds the log.
     ///
     /// # Errors
     /// [`Error::ClusterRefused`] if a new store can't follow the log, [`Error::ClusterUnavailable`].
-    fn identity(&self, directory: &Path) -> crate::Result<Option<Identity>>;
+    fn identity(&self, directory: &Path) -> crate::Result<Option<NewStore>>;
 
     /// Opens the log for a store.
     ///
@@ -147,6 +149,15 @@ pub(crate) struct OpenedLog {
 pub(crate) struct Identity {
     pub registry: Uuid,
     pub epoch: Epoch,
+}
+
+/// Data of a new store of a log that exists already.
+#[derive(Debug, Clone)]
+#[cfg_attr(not(any(test, feature = "cluster")), expect(dead_code, reason = "there is no log without the feature"))]
+pub(crate) struct NewStore {
+    pub identity: Identity,
+    /// Stamp of the commit with which the store is created.
+    pub stamp: Stamp,
 }
 
 /// A store with its last commit.

@@ -36,13 +36,15 @@ impl Log {
 
     /// Encodes a commit once for all attempts, since they must send the same bytes.
     fn encode(&self, commit: &Commit) -> Arc<Encoded> {
-        let mut state = self.state();
-        if let Some(attempt) = state.attempt.as_ref().filter(|attempt| attempt.encoded.id == commit.id) {
-            return attempt.encoded.clone();
-        }
-        let turn = state.turn.next(commit.has_more, &state.waiting, Instant::now());
+        let turn = {
+            let state = self.state();
+            if let Some(attempt) = state.attempt.as_ref().filter(|attempt| attempt.encoded.id == commit.id) {
+                return attempt.encoded.clone();
+            }
+            state.turn.next(commit.has_more, &state.waiting, Instant::now())
+        };
         let encoded = Arc::new(Encoded::of(commit, self.node, turn));
-        state.attempt =
+        self.state().attempt =
             Some(Attempt { encoded: encoded.clone(), has_parts: false, may_be_applied: false, is_own: None });
         encoded
     }

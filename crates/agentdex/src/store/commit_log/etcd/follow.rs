@@ -67,7 +67,10 @@ impl Log {
         let watch = self.client.watch(&endpoint, self.keys.all(), revision + 1).await;
         let mut watch = watch.inspect_err(|_| drop(self.client.move_on(&endpoint)))?;
         loop {
-            let Ok(update) = tokio::time::timeout(self.limits.silence, watch.next()).await else {
+            // A watch may lag behind, so the end is read from time to time whatever it tells.
+            let known_for = self.state().currency.end().1.elapsed();
+            let Ok(update) = tokio::time::timeout(self.limits.silence.saturating_sub(known_for), watch.next()).await
+            else {
                 self.catch_up().await?;
                 continue;
             };
@@ -75,10 +78,6 @@ impl Log {
                 for event in events {
                     self.take(&event).await?;
                 }
-            }
-            // A watch may lag behind.
-            if self.state().currency.age() > self.limits.silence {
-                self.catch_up().await?;
             }
         }
     }
@@ -126,10 +125,26 @@ impl Log {
             if let Some(revision) = self.read().await? {
                 return Ok(revision);
             }
-            let room = self.room.notified();
-            if self.state().arrivals.are_enough() {
-                room.await;
-            }
+            self.wait_for_room().await;
+        }
+    }
+
+    /// Like [`Log::catch_up`], unless another task has read the end of the log since then.
+    async fn catch_up_since(&self, since: Instant) -> Result<(), Trouble> {
+        let reading = self.reading.lock().await;
+        if self.state().currency.end().1 >= since || self.read_locked().await?.is_some() {
+            return Ok(());
+        }
+        drop(reading);
+        self.wait_for_room().await;
+        Ok(())
+    }
+
+    /// Waits until the store has installed some of the commits that have arrived.
+    async fn wait_for_room(&self) {
+        let room = self.room.notified();
+        if self.state().arrivals.are_enough() {
+            room.await;
         }
     }
 
@@ -137,6 +152,11 @@ impl Log {
     /// commits to install.
     async fn read(&self) -> Result<Option<i64>, Trouble> {
         let _reading = self.reading.lock().await;
+        self.read_locked().await
+    }
+
+    /// See [`Log::read`]. The caller must hold the lock `reading`.
+    async fn read_locked(&self) -> Result<Option<i64>, Trouble> {
         loop {
             let (next, are_enough) = {
                 let state = self.state();
@@ -240,17 +260,29 @@ impl Log {
 
     /// See [`CommitLog::caught_up`](super::super::CommitLog::caught_up).
     pub(super) async fn caught_up(&self) -> Result<(), Away> {
-        let end = self.end().await?;
-        let installed = async {
+        let asked = Instant::now();
+        let caught_up = async {
+            let end = loop {
+                let (end, at) = self.state().currency.end();
+                if at >= asked {
+                    break end;
+                }
+                self.catch_up_since(asked).await?;
+            };
             loop {
                 let reported = self.reported.notified();
                 if self.state().progress.number >= end {
-                    return;
+                    return Ok(());
                 }
                 reported.await;
             }
         };
-        tokio::time::timeout(self.limits.install_wait, installed).await.map_err(|_| Away)
+        let caught_up: Result<(), Trouble> =
+            tokio::time::timeout(self.limits.install_wait, caught_up).await.map_err(|_| Away)?;
+        caught_up.map_err(|trouble| {
+            tracing::debug!(?trouble, "the end of the log isn't known");
+            Away
+        })
     }
 
     fn check_founding(&self, meta: &[KeyValue]) -> Result<(), Broken> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    super::{Identity, LastCommit},
+    super::{Identity, LastCommit, NewStore},
     ask::{Seen, ask},
     encoding::Head,
     keys::{Keys, trimmed_of},
@@ -98,8 +98,8 @@ pub(super) struct Founding {
 }
 
 impl Founding {
-    /// Returns the identity for a new store, or `None` if the new store founds the log.
-    pub async fn identity(self) -> Result<Option<Identity>, NotOpened> {
+    /// Returns the identity and place for a new store, or `None` if the new store founds the log.
+    pub async fn identity(self) -> Result<Option<NewStore>, NotOpened> {
         let found = match self.find().await? {
             Some(found) => found,
             None if self.is_first => return Ok(None),
@@ -113,7 +113,15 @@ impl Founding {
                     .into(),
             ));
         }
-        Ok(Some(Identity { registry, epoch: Epoch(epoch) }))
+        let (header, commit) = self.read_commit(from).await?;
+        if commit.is_none() {
+            return Err(self.does_not_continue(from).await?);
+        }
+        let seen = Seen { cluster: header.cluster_id, revision: header.revision };
+        // The commit before the first one has no digest.
+        let place = Place { cluster: self.cluster, number: from, digest: String::new(), seen };
+        let identity = Identity { registry, epoch: Epoch(epoch) };
+        Ok(Some(NewStore { identity, stamp: place.encode() }))
     }
 
     /// Finds or founds the log of a store, and checks that the log continues at the store's last commit.
@@ -248,13 +256,18 @@ impl Founding {
 
     /// Returns the reason why the log lacks the last commit of a store.
     async fn does_not_continue(&self, number: u64) -> Result<NotOpened, NotOpened> {
-        let read = Txn::new().then([Op::range(Range::new(KeyRange::key(self.keys.trimmed())))]);
+        let later = KeyRange::between(self.keys.commit(number.saturating_add(1)), self.keys.commit(u64::MAX));
+        let read = Txn::new().then([
+            Op::range(Range::new(KeyRange::key(self.keys.trimmed()))),
+            Op::range(Range::new(later).keys_only().limit(1)),
+        ]);
         let answer = self.ask(&read).await?;
-        let trimmed = answer.body.range(0).and_then(|range| range.kvs.first());
-        let reason = if trimmed.is_some_and(|kv| trimmed_of(&kv.value) >= number) {
+        let found = |index| answer.body.range(index).and_then(|range| range.kvs.first());
+        let is_trimmed = found(0).is_some_and(|kv| trimmed_of(&kv.value) >= number) || found(1).is_some();
+        let reason = if is_trimmed {
             format!(
-                "the node was offline for too long: the log in etcd no longer contains its last commit, {number}; start \
-                 with a copy of another node's data directory"
+                "the log in etcd no longer contains commit {number}, with which it would continue (a node is offline for \
+                 too long after 24 hours); start with a copy of another node's data directory"
             )
         } else {
             format!(

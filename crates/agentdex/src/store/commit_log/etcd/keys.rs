@@ -82,6 +82,11 @@ impl Keys {
         self.key(&format!("members/{name}"))
     }
 
+    /// Returns the name of the node to which a key of a member belongs.
+    pub fn member_name<'k>(&self, key: &'k [u8]) -> Option<&'k str> {
+        str::from_utf8(key.strip_prefix(self.prefix.as_bytes())?.strip_prefix(b"members/")?).ok()
+    }
+
     /// Returns the range of the keys of all nodes of the cluster.
     pub fn members(&self) -> KeyRange {
         KeyRange::prefix(self.key("members/"))

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use agentdex_etcd::Client;
@@ -90,11 +90,13 @@ impl Log {
     }
 }
 
-/// Times at which the end of the log was known, and was in the store.
+/// Known ends of the log, and the time at which the store last contained the whole log.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Currency {
-    /// Last commit that the log contained at a time.
-    end: (u64, Instant),
+    /// Last commit that the log contained at a time, as known from the latest answer.
+    latest: (u64, Instant),
+    /// Earliest known end that the store hasn't reached yet. The end may move on faster than the store installs.
+    awaited: Option<(u64, Instant)>,
     /// Time at which the store last contained all commits in the log.
     pub current_at: Instant,
 }
@@ -103,32 +105,29 @@ impl Currency {
     /// Creates the value for a store whose last commit has this number.
     pub fn new(number: u64) -> Currency {
         let now = Instant::now();
-        Currency { end: (number, now), current_at: now }
+        Currency { latest: (number, now), awaited: None, current_at: now }
     }
 
-    /// Returns the last known commit of the log.
-    pub fn end(&self) -> u64 {
-        self.end.0
-    }
-
-    /// Returns the time since the end of the log was known.
-    pub fn age(&self) -> Duration {
-        self.end.1.elapsed()
+    /// Returns the last known commit of the log, and the time at which the log ended with it.
+    pub fn end(&self) -> (u64, Instant) {
+        self.latest
     }
 
     /// Records that the log ended with a commit at the time of a request. The store contains the commits up to
     /// `number`.
     pub fn note_end(&mut self, end: u64, at: Instant, number: u64) {
-        if at >= self.end.1 {
-            self.end = (end, at);
+        if at > self.latest.1 {
+            self.latest = (end, at);
         }
+        self.awaited.get_or_insert(self.latest);
         self.note_installed(number);
     }
 
     /// Records that the store contains the commits up to a number.
     pub fn note_installed(&mut self, number: u64) {
-        if number >= self.end.0 {
-            self.current_at = self.current_at.max(self.end.1);
+        while let Some((_, at)) = self.awaited.filter(|(end, _)| *end <= number) {
+            self.current_at = self.current_at.max(at);
+            self.awaited = Some(self.latest).filter(|(_, latest)| *latest > at);
         }
     }
 }
@@ -141,5 +140,36 @@ impl State {
         if let Some(node) = turn {
             self.waiting.remove(&node);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn store_that_is_a_little_behind_is_current_as_of_a_moment_ago() {
+        let mut currency = Currency::new(4);
+        let start = currency.current_at;
+        let at = |seconds| start + Duration::from_secs(seconds);
+        // The end moves on before the store reaches it, each time.
+        for second in 1..100 {
+            currency.note_end(4 + second, at(second), 3 + second);
+            assert_eq!(currency.end(), (4 + second, at(second)));
+            assert!(currency.current_at >= at(second.saturating_sub(2)), "after {second} s");
+        }
+        // It stops installing.
+        let before = currency.current_at;
+        for second in 100..200 {
+            currency.note_end(4 + second, at(second), 50);
+        }
+        assert_eq!(currency.current_at, before);
+        currency.note_installed(203);
+        assert_eq!(currency.current_at, at(199));
+        // An answer that is late changes nothing.
+        currency.note_end(7, at(10), 203);
+        assert_eq!((currency.end(), currency.current_at), ((203, at(199)), at(199)));
     }
 }

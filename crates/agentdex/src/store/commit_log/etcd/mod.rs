@@ -34,7 +34,7 @@ use self::{
     nodes::Nodes,
 };
 use super::{
-    Appended, Arrived, Away, Broken, CaughtUp, Commit, CommitLog, Identity, LastCommit, LogStatus, OpenLog, OpenedLog,
+    Appended, Arrived, Away, Broken, CaughtUp, Commit, CommitLog, LastCommit, LogStatus, NewStore, OpenLog, OpenedLog,
     Progress, Wake, turn::Turn,
 };
 
@@ -68,7 +68,7 @@ pub(crate) struct EtcdLog {
 pub(crate) struct EtcdCluster(pub NodeOptions);
 
 impl OpenLog for EtcdCluster {
-    fn identity(&self, directory: &Path) -> crate::Result<Option<Identity>> {
+    fn identity(&self, directory: &Path) -> crate::Result<Option<NewStore>> {
         let found = connect(&self.0).and_then(|(runtime, founding)| {
             let found = run(&runtime, founding.identity()).unwrap_or_else(|| Err(ended()));
             runtime.shutdown_background();
@@ -198,7 +198,7 @@ impl CommitLog for EtcdLog {
         let had_enough = state.arrivals.are_enough();
         let arrived = state.arrivals.after_commit(number, limit);
         if had_enough && !state.arrivals.are_enough() {
-            self.log.room.notify_one();
+            self.log.room.notify_waiters();
         }
         match &state.broken {
             Some(broken) if arrived.is_empty() => Err(broken.clone()),
@@ -252,7 +252,8 @@ impl CommitLog for EtcdLog {
             cluster: self.log.founded.place.cluster.clone(),
             node: self.log.name.clone(),
             leader: state.nodes.leader.clone(),
-            end: state.currency.end().max(state.arrivals.next() - 1),
+            end: state.currency.end().0.max(state.arrivals.next() - 1),
+            number: state.progress.number,
             behind_for: state.currency.current_at.elapsed(),
             broken: state.broken.clone().map(|Broken(reason)| reason),
             nodes: nodes.collect(),

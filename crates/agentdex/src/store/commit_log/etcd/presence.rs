@@ -44,10 +44,16 @@ impl Log {
         let created = self.announce(&lease).await?;
         self.change_nodes(|nodes| nodes.is_present = true);
         self.state().lease = lease.id();
+        if let Err(error) = self.show_membership().await {
+            tracing::debug!(%error, "the node isn't listed as a member yet");
+        }
         let (mut state, mut is_leader) = (lease.state(), false);
         loop {
             // Without an answer, the leader is the same as before, as long as its lease is sure.
-            is_leader = self.become_leader(&lease).await.unwrap_or(is_leader);
+            is_leader = match self.can_lead() {
+                true => self.become_leader(&lease).await.unwrap_or(is_leader),
+                false => self.resign(&lease).await.map_or(is_leader, |()| false),
+            };
             self.change_nodes(|nodes| nodes.is_leader = is_leader && *state.borrow_and_update() == LeaseState::Held);
             tokio::select! {
                 () = lease.lost() => return Ok(()),
@@ -101,6 +107,24 @@ impl Log {
             }
             tokio::time::sleep(self.limits.update.min(self.limits.lease / 10)).await;
         }
+    }
+
+    /// True if the store of this node has kept up with the log, so that the node can work for the others.
+    fn can_lead(&self) -> bool {
+        let state = self.state();
+        state.broken.is_none() && state.currency.current_at.elapsed() < self.limits.lease
+    }
+
+    /// Leaves the leadership to another node, if this node is the leader.
+    async fn resign(&self, lease: &Lease) -> Result<(), Absence> {
+        let leader = self.keys.leader();
+        let found = self.client.range(&Range::new(KeyRange::key(leader.clone()))).await?;
+        let Some(own) = found.body.kvs.first().filter(|found| found.lease == lease.id()) else { return Ok(()) };
+        let resign = Txn::new()
+            .when([Compare::mod_revision(leader.clone()).equals(own.mod_revision)])
+            .then([Op::delete_range(KeyRange::key(leader))]);
+        ask(&self.client, &resign).await?;
+        Ok(())
     }
 
     /// Becomes the leader if there is no leader. Returns true if this node is the leader.

@@ -428,11 +428,11 @@ fn an_etcd_that_lacks_commits_of_a_node_is_refused() {
     delete(KeyRange::key(keys.commit(last)));
     assert!(refusal(&node, &path).contains("restored from an older copy"));
     put(keys.trimmed(), last.to_string().into_bytes());
-    assert!(refusal(&node, &path).contains("offline for too long"));
+    assert!(refusal(&node, &path).contains("no longer contains commit"));
     // The log has dropped its beginning.
     delete(KeyRange::key(keys.commit(1)));
     let new = NodeOptions { is_first: false, ..etcd.node(2, false) };
-    assert!(refusal(&new, &root.path().join("new")).contains("offline for too long"));
+    assert!(refusal(&new, &root.path().join("new")).contains("no longer contains commit"));
     // Nothing is left, and it isn't founded again by a node that has been there.
     delete(keys.all());
     assert!(refusal(&node, &path).starts_with("etcd has lost the cluster"));
@@ -660,6 +660,6 @@ fn the_leader_drops_what_all_nodes_have_and_a_node_that_was_away_for_too_long_is
     change(&etcd, async |client| client.put(keys.member("node-2"), member, 0).await.unwrap());
     write(40..45);
     eventually("it holds nothing any more", || commits() == [number(&first)]);
-    assert!(refusal(&options(2), &root.path().join("2")).contains("offline for too long"));
+    assert!(refusal(&options(2), &root.path().join("2")).contains("no longer contains commit"));
     first.close();
 }

@@ -1,7 +1,8 @@
 //! Trimming: the leader drops commits that no node needs any more.
 //!
-//! Each node writes `members/<name>` from time to time. Within a day, it can continue from its last commit. Commits younger than an hour stay in any case, unless the log has become too large. No commit is
-//! dropped before two of these nodes, or the only node, have synced it.
+//! Each node writes `members/<name>` from time to time. Within a day, it can continue from its last commit. Commits younger
+//! than an hour stay in any case, unless the log has become too large. No commit is dropped before two of these nodes, or
+//! the only node, have synced it.
 
 use std::{
     collections::VecDeque,
@@ -9,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agentdex_etcd::{Compare, Error, KeyRange, Op, Range, Txn};
+use agentdex_etcd::{Compare, Error, KeyRange, KeyValue, Op, Range, Txn};
 use serde::{Deserialize, Serialize};
 
 use super::{ask::ask, keys::trimmed_of, log::Log};
@@ -17,6 +18,9 @@ use crate::change::Timestamp;
 
 /// Time for which the log is kept for a node that is away, in milliseconds.
 const KEPT_FOR_MEMBERS: i64 = 24 * 3600 * 1000;
+
+/// Maximum number of remembered ends of the log: those of a day.
+const MAX_ENDS: usize = 24 * 120;
 
 /// Maximum number of commits dropped at a time.
 const DROPPED_AT_ONCE: u64 = 10_000;
@@ -38,21 +42,28 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    fn note(&mut self, now: Instant, end: u64, bytes: u64, kept_for: Duration) {
+    fn note(&mut self, now: Instant, end: u64, bytes: u64) {
         self.samples.push_back((now, end, bytes));
-        // One sample that is old enough remains.
-        while self.samples.get(1).is_some_and(|(at, ..)| now.duration_since(*at) >= kept_for) {
+        if self.samples.len() > MAX_ENDS {
+            self.samples.pop_front();
+        }
+    }
+
+    /// Forgets the ends of the log before its present beginning.
+    fn forget(&mut self, dropped: u64) {
+        while self.samples.get(1).is_some_and(|(_, end, _)| *end <= dropped) {
             self.samples.pop_front();
         }
     }
 
     /// Returns the last commit that is older than `kept_for`, if that is known.
     fn before(&self, now: Instant, kept_for: Duration) -> Option<u64> {
-        let (at, end, _) = self.samples.front()?;
-        (now.duration_since(*at) >= kept_for).then_some(*end)
+        let is_old = |(at, ..): &&(Instant, u64, u64)| now.duration_since(*at) >= kept_for;
+        self.samples.iter().rev().find(is_old).map(|(_, end, _)| *end)
     }
 
-    /// Returns the last commit without which the log has at most this number of bytes, if it has more now.
+    /// Returns the last commit without which the log has at most this number of bytes, if it has more now. Commits from
+    /// before the start of this process don't count.
     fn without_excess(&self, most: u64) -> Option<u64> {
         let (_, _, all) = *self.samples.back()?;
         let is_small = |(_, _, before): &&(Instant, u64, u64)| all - before <= most;
@@ -63,9 +74,8 @@ impl Ends {
 
 /// Returns the last commit that may be dropped. `end` is the last commit in the log, `old` the last commit that is old
 /// enough. If the log is too large, it is small enough without the commits up to `large`.
-fn last_to_drop(members: &[Member], now: Timestamp, end: u64, old: Option<u64>, large: Option<u64>) -> u64 {
-    let recent = members.iter().filter(|member| now.0.saturating_sub(member.seen.0) < KEPT_FOR_MEMBERS);
-    let mut synced: Vec<u64> = recent.map(|member| member.synced).collect();
+fn last_to_drop(members: &[Member], end: u64, old: Option<u64>, large: Option<u64>) -> u64 {
+    let mut synced: Vec<u64> = members.iter().map(|member| member.synced).collect();
     synced.sort_unstable_by(|one, other| other.cmp(one));
     let Some(&needed) = synced.last() else { return 0 };
     // Synced by two nodes, or the only one.
@@ -81,63 +91,78 @@ impl Log {
         let mut ends = Ends::default();
         loop {
             tokio::time::sleep(self.limits.trim).await;
-            let (is_present, is_leader, end, bytes) = {
+            let (is_member, is_leader, end, bytes) = {
                 let state = self.state();
-                (state.nodes.is_present, state.nodes.is_leader, state.arrivals.next() - 1, state.bytes)
+                let is_member = state.nodes.is_present && state.broken.is_none();
+                (is_member, state.nodes.is_leader, state.arrivals.next() - 1, state.bytes)
             };
-            ends.note(Instant::now(), end, bytes, self.limits.kept_for);
-            if !is_present {
+            ends.note(Instant::now(), end, bytes);
+            if !is_member {
                 continue;
             }
-            match self.work_as_member(is_leader, &ends, end).await {
-                Err(Error::Closed) => return,
-                Err(error) => tracing::debug!(%error, "the log of the cluster can't be trimmed now"),
-                Ok(()) => {}
+            // If etcd is full, it takes no membership, but can be trimmed.
+            let shown = self.show_membership().await;
+            let trimmed = if is_leader { self.trim_once(&mut ends, end).await } else { Ok(()) };
+            for error in [shown.err(), trimmed.err()].into_iter().flatten() {
+                if matches!(error, Error::Closed) {
+                    return;
+                }
+                tracing::debug!(%error, "the log of the cluster can't be trimmed now");
             }
         }
     }
 
-    async fn work_as_member(&self, is_leader: bool, ends: &Ends, end: u64) -> Result<(), Error> {
-        self.show_membership().await?;
-        if is_leader { self.trim_once(ends, end).await } else { Ok(()) }
-    }
-
-    async fn trim_once(&self, ends: &Ends, end: u64) -> Result<(), Error> {
-        let members = self.client.range(&Range::new(self.keys.members())).await?;
-        let members: Vec<Member> =
-            members.body.kvs.iter().filter_map(|kv| serde_json::from_slice(&kv.value).ok()).collect();
+    async fn trim_once(&self, ends: &mut Ends, end: u64) -> Result<(), Error> {
+        let members = self.members().await?;
+        let trimmed = self.client.range(&Range::new(KeyRange::key(self.keys.trimmed()))).await?;
+        let trimmed = trimmed.body.kvs.first().map(|kv| (kv.mod_revision, trimmed_of(&kv.value)));
+        let (mut revision, mut dropped) = trimmed.unwrap_or((0, self.founded.from.saturating_sub(1)));
+        ends.forget(dropped);
         let old = ends.before(Instant::now(), self.limits.kept_for);
-        let large = ends.without_excess(self.limits.log_bytes);
-        let last = last_to_drop(&members, Timestamp::now(), end, old, large);
-        loop {
-            let trimmed = self.client.range(&Range::new(KeyRange::key(self.keys.trimmed()))).await?;
-            let trimmed = trimmed.body.kvs.first().map(|kv| (kv.mod_revision, trimmed_of(&kv.value)));
-            let (revision, dropped) = trimmed.unwrap_or((0, self.founded.from.saturating_sub(1)));
-            if last <= dropped {
-                return Ok(());
-            }
+        let last = last_to_drop(&members, end, old, ends.without_excess(self.limits.log_bytes));
+        while dropped < last {
             let to = last.min(dropped + DROPPED_AT_ONCE);
-            let drop = Txn::new()
-                .when([
-                    Compare::mod_revision(self.keys.meta()).equals(self.founded.revision),
-                    Compare::mod_revision(self.keys.trimmed()).equals(revision),
-                ])
-                .then([
-                    // From the beginning: a node that was stopped may have written parts late.
-                    Op::delete_range(KeyRange::between(self.keys.commit(0), self.keys.commit(to + 1))),
-                    Op::delete_range(KeyRange::between(self.keys.parts_of(0), self.keys.parts_of(to + 1))),
-                    Op::put(self.keys.trimmed(), to.to_string()),
-                ]);
-            if !ask(&self.client, &drop).await?.body.succeeded {
+            let drop = Txn::new().when([
+                Compare::mod_revision(self.keys.meta()).equals(self.founded.revision),
+                Compare::mod_revision(self.keys.trimmed()).equals(revision),
+            ]);
+            // From the beginning: a node that was stopped may have written parts late.
+            let deletes = [
+                Op::delete_range(KeyRange::between(self.keys.commit(0), self.keys.commit(to + 1))),
+                Op::delete_range(KeyRange::between(self.keys.parts_of(0), self.keys.parts_of(to + 1))),
+            ];
+            let noted = drop.clone().then(deletes.clone()).then([Op::put(self.keys.trimmed(), to.to_string())]);
+            let answer = match ask(&self.client, &noted).await {
+                // etcd takes nothing but deletions.
+                Err(Error::NoSpace { .. }) => return ask(&self.client, &drop.then(deletes)).await.map(|_| ()),
+                answer => answer?,
+            };
+            if !answer.body.succeeded {
                 // Another leader was faster.
                 return Ok(());
             }
             tracing::debug!(to, "the log of the cluster was trimmed");
+            (revision, dropped) = (answer.header.revision, to);
         }
+        Ok(())
+    }
+
+    /// Reads the nodes that are running, or were running within a day.
+    async fn members(&self) -> Result<Vec<Member>, Error> {
+        let answer = self.client.range(&Range::new(self.keys.members())).await?;
+        let state = self.state();
+        let now = Timestamp::now();
+        let member = |kv: &KeyValue| {
+            let member: Member = serde_json::from_slice(&kv.value).ok()?;
+            // The clocks of running nodes don't matter.
+            let is_running = self.keys.member_name(&kv.key).is_some_and(|name| state.nodes.entries.contains_key(name));
+            (is_running || now.0.saturating_sub(member.seen.0) < KEPT_FOR_MEMBERS).then_some(member)
+        };
+        Ok(answer.body.kvs.iter().filter_map(member).collect())
     }
 
     /// Publishes that this node exists, for the time when it isn't running.
-    async fn show_membership(&self) -> Result<(), Error> {
+    pub(super) async fn show_membership(&self) -> Result<(), Error> {
         let member = Member { seen: Timestamp::now(), synced: self.state().progress.synced };
         let value = serde_json::to_vec(&member).unwrap_or_default();
         self.client.put(self.keys.member(&self.name), value, 0).await.map(drop)
@@ -151,33 +176,36 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
 
     #[test]
-    fn ends_are_known_for_as_long_as_the_log_is_kept() {
+    fn ends_are_known_until_they_are_dropped() {
         let start = Instant::now();
         let (mut ends, minute) = (Ends::default(), Duration::from_secs(60));
         for (number, at) in (0..180).map(|minutes| (u64::from(minutes), start + minute * minutes)) {
-            ends.note(at, 10 * number, 100 * number, HOUR);
+            ends.note(at, 10 * number, 100 * number);
             let expected = (number >= 60).then(|| 10 * (number - 60));
             assert_eq!(ends.before(at, HOUR), expected, "after {number} minutes");
         }
-        assert_eq!(ends.samples.len(), 61);
-        let without = |most| ends.without_excess(most);
-        assert_eq!((without(6_000), without(1_000), without(0)), (None, Some(1_690), Some(1_790)));
+        let without = |ends: &Ends| [20_000, 6_000, 1_000, 0].map(|most| ends.without_excess(most));
+        assert_eq!(without(&ends), [None, Some(1_190), Some(1_690), Some(1_790)]);
+        ends.forget(1_195);
+        assert_eq!(without(&ends), [None, None, Some(1_690), Some(1_790)], "the rest is small enough");
+        (180..10_000).for_each(|number| ends.note(start + minute * 180, 10 * number, 100 * number));
+        assert_eq!(ends.samples.len(), MAX_ENDS);
     }
 
     #[test]
     fn nothing_is_dropped_that_a_node_needs() {
-        let now = Timestamp(100 * KEPT_FOR_MEMBERS);
-        let member = |synced, ago| Member { synced, seen: Timestamp(now.0 - ago) };
-        let drop = |members: &[Member], old, large| last_to_drop(members, now, 90, old, large);
+        let drop = |synced: &[u64], old, large| {
+            let member = |synced: &u64| Member { synced: *synced, seen: Timestamp(0) };
+            last_to_drop(&synced.iter().map(member).collect::<Vec<_>>(), 90, old, large)
+        };
         assert_eq!(drop(&[], Some(80), Some(80)), 0, "nobody has said what it has");
-        assert_eq!(drop(&[member(90, 0)], Some(80), None), 80, "a single node");
-        assert_eq!(drop(&[member(70, 0)], Some(80), None), 69, "its last commit stays");
-        assert_eq!(drop(&[member(90, 0), member(85, 0), member(40, 5)], Some(80), None), 39, "one is behind");
-        assert_eq!(drop(&[member(90, 0), member(85, 0), member(40, KEPT_FOR_MEMBERS)], Some(80), None), 80);
-        assert_eq!(drop(&[member(90, 0), member(85, 0)], None, None), 0, "nothing is old");
+        assert_eq!(drop(&[90], Some(80), None), 80, "a single node");
+        assert_eq!(drop(&[70], Some(80), None), 69, "its last commit stays");
+        assert_eq!(drop(&[90, 85, 40], Some(80), None), 39, "one is behind");
+        assert_eq!(drop(&[90, 85], None, None), 0, "nothing is old");
         // It is too large: the one that is behind has to start with a copy, but two keep everything.
-        assert_eq!(drop(&[member(90, 0), member(85, 0), member(40, 5)], Some(80), Some(82)), 82);
-        assert_eq!(drop(&[member(90, 0), member(60, 0), member(40, 5)], Some(80), Some(82)), 59);
-        assert_eq!(drop(&[member(90, 0), member(90, 0)], Some(90), Some(90)), 89, "the last commit stays");
+        assert_eq!(drop(&[90, 85, 40], Some(80), Some(82)), 82);
+        assert_eq!(drop(&[90, 60, 40], Some(80), Some(82)), 59);
+        assert_eq!(drop(&[90, 90], Some(90), Some(90)), 89, "the last commit stays");
     }
 }
