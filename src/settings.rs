@@ -231,7 +231,7 @@ pub struct Settings {
     /// PEM file with the private key of the client certificate
     #[arg(long, help_heading = "Cluster", value_name = "FILE", hide = true)]
     pub cluster_key: Option<PathBuf>,
-    /// Time after which a node that has not kept up with the cluster stops serving
+    /// Maximum time for which a node serves clients although it has not kept up with the cluster
     #[arg(long, help_heading = "Cluster", value_name = "SECONDS", default_value_t = 60, value_parser = number::<u64>(5..=HOUR), hide = true)]
     pub cluster_stale_limit: u64,
     /// File with trusted public keys (JSON Web Key Set) for signed agent cards, or a folder of *.json and *.jwks files

@@ -23,8 +23,8 @@ const ALWAYS_SERVED: [&str; 4] = ["/health/live", "/health/ready", "/metrics", P
 
 /// Get the state of the cluster
 ///
-/// Requires the role `admin`. The state is the one known to the node that answers: the nodes of its cluster, and whether
-/// this node has kept up with the others.
+/// Requires the role `admin`. The answer contains the running nodes, as known to this node, and whether this node has
+/// kept up with the others.
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
     path = "/cluster",

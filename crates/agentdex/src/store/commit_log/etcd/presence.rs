@@ -50,7 +50,7 @@ impl Log {
         let (mut state, mut is_leader) = (lease.state(), false);
         loop {
             // Without an answer, the leader is the same as before, as long as its lease is sure.
-            is_leader = match self.can_lead() {
+            is_leader = match self.can_be_leader() {
                 true => self.become_leader(&lease).await.unwrap_or(is_leader),
                 false => self.resign(&lease).await.map_or(is_leader, |()| false),
             };
@@ -110,7 +110,7 @@ impl Log {
     }
 
     /// True if the store of this node has kept up with the log, so that the node can work for the others.
-    fn can_lead(&self) -> bool {
+    fn can_be_leader(&self) -> bool {
         let state = self.state();
         state.broken.is_none() && state.currency.current_at.elapsed() < self.limits.lease
     }
