@@ -253,7 +253,7 @@ fn large_tool_that_many_agents_have_is_limited() {
     let tool = json!({"component_type": "ServerTool", "id": "t", "name": "t", "inputs": inputs});
     let workers = (0..100).map(|n| with(worker(&format!("a{n}")), "/tools", json!([reference("t")]))).collect();
     let made = things(&manager(workers, json!({ "t": tool })), &everything());
-    assert!(limit(made).contains("parts"));
+    assert!(limit(made).contains("converted Things"));
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn what_can_be_read_is_salvaged_and_shown_to_nobody() {
         let said = stdout(&salvaged);
         assert!(salvaged.status.success(), "{said}{}", stderr(&salvaged));
         assert!(files(data.as_ref()) == before, "something was written");
-        if said.contains("all are now private") {
+        if said.contains("all agents are now private") {
             return Some(said);
         }
         registry.flip(hundredths);

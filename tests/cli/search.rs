@@ -210,7 +210,7 @@ fn data_finds_capabilities_and_chains() {
     let short = search(&server, &["--have", CITY, "--want", TEMPERATURE, "--compose", "--max-steps", "1"]);
     assert_eq!(short, "No chain of agents produces this data. `--max-steps 4` searches for longer chains.\n");
     let refused = run(&["search", "--url", server.url(), "--have", "no such file"]);
-    assert!(stderr(&refused).contains("--have: \"no such file\" is not a name"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("--have: \"no such file\" is not NAME or NAME: TYPE"), "{}", stderr(&refused));
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn capability_file_is_found_at_its_place() {
     assert_eq!(imports(&server, "current")[0]["source"], agent.site.url(CAPABILITY_FILE));
     let wrong = run(&[&register[..], &["agent-spec"]].concat());
     assert_eq!(wrong.status.code(), Some(1));
-    assert!(stderr(&wrong).contains("a2a, lmos-capabilities or mcp-server"), "{}", stderr(&wrong));
+    assert!(stderr(&wrong).contains("a2a, lmos-capabilities, or mcp-server"), "{}", stderr(&wrong));
 }
 
 #[test]

@@ -138,8 +138,8 @@ fn properties_are_read_and_written() {
     }
     let before = server.received().len();
     for (arguments, status, expected) in [
-        (&["read", station][..], 1, "name a property of urn:example:station: config, image, level, unit"),
-        (&["write", station], 1, "name a property of urn:example:station: "),
+        (&["read", station][..], 1, "specify a property of urn:example:station: config, image, level, unit"),
+        (&["write", station], 1, "specify a property of urn:example:station: "),
         (&["read", station, "size"], 1, "it has no properties.size; available: config"),
         (&["write", station, "unit", "7"], 1, "the input of properties.unit is not valid"),
         (&["write", station, "level", "high"], 1, "the value is not JSON"),
@@ -169,7 +169,7 @@ fn events_are_printed_as_they_come() {
         (&["level", "--count", "1", "--json"], 0, "{\"data\":{\"level\":1},\"event\":\"level\"}\n", ""),
         (&["alarm", "--for", "1"], 0, both, ""),
         (&["alarm", "--count", "9", "--for", "1"], 1, both, "only 2 of 9 events arrived"),
-        (&[], 1, "", "name an event of urn:example:station: alarm"),
+        (&[], 1, "", "specify an event of urn:example:station: alarm"),
         (&["flood"], 1, "", "it has no events.flood; available: alarm"),
         (&["level", "--input", "1"], 1, "", "--input: \"level\" is a property"),
     ] {

@@ -180,7 +180,7 @@ fn r42_message_that_can_not_be_sent_is_refused() {
         (json!({"text": "one"}), taken),
         (json!("one"), taken),
         (json!({"kind": "text"}), "missing field `text`"),
-        (json!({"kind": "text", "text": "one", "mediaType": "text/html"}), r#"can't have "mediaType""#),
+        (json!({"kind": "text", "text": "one", "mediaType": "text/html"}), r#"can't have the member "mediaType""#),
         (json!({"kind": "data"}), "missing field `data`"),
         (json!({"kind": "image"}), "exactly one of `url` and `bytes`"),
         (json!({"kind": "image", "uri": "https://example.com/a.png"}), "url, bytes, mediaType, name"),

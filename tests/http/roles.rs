@@ -79,6 +79,7 @@ const OWNED: [(&str, &str, u16); 11] = [
 const DONE: [(&str, &str, u16); 26] = [
     ("GET", "/a2a/tasks/{id}", 404),
     ("GET", "/.well-known/oauth-protected-resource", 404),
+    ("GET", "/cluster", 404),
     ("POST", "/things", 201),
     ("PUT", "/things/{id}", 204),
     ("PATCH", "/things/{id}", 204),

@@ -142,10 +142,7 @@ pub enum Error {
         id: String,
     },
     /// The document lacks the required id.
-    #[error(
-        "the document has no `id`; add an absolute URI as its `id`, or use an operation that assigns an id, such as \
-         POST /things"
-    )]
+    #[error("the document has no `id`; add an absolute URI as its `id`, or let the registry assign an id on creation")]
     MissingId,
     /// The id in the document differs from the id in the address.
     #[error("the document has the id {found:?}, but the request names the id {expected:?}")]

@@ -292,7 +292,7 @@ fn command_is_accepted_on_a_terminal_and_a_file_that_changes_meanwhile_stays() {
     let change = || fs::write(&path, "{\"a\": 1}\n").unwrap();
     let (status, printed) = on_terminal(&home, &["cursor", &id, "--write"], "y\n", change).unwrap();
     assert_eq!((status, fs::read_to_string(&path).unwrap()), (1, "{\"a\": 1}\n".to_owned()), "{printed}");
-    assert!(printed.contains("meanwhile"), "{printed}");
+    assert!(printed.contains("in the meantime"), "{printed}");
     assert_eq!(names(path.parent().unwrap()), ["mcp.json"]);
     let (status, printed) = on_terminal(&home, &["cursor", &id, "--write"], "y\n", || {}).unwrap();
     assert_eq!(status, 0, "{printed}");
