@@ -76,7 +76,7 @@ const OWNED: [(&str, &str, u16); 11] = [
 ];
 
 /// What those get who may: 200 unless it is here. Nothing of this server has tokens, SPARQL, or conversations.
-const DONE: [(&str, &str, u16); 26] = [
+const DONE: [(&str, &str, u16); 27] = [
     ("GET", "/a2a/tasks/{id}", 404),
     ("GET", "/.well-known/oauth-protected-resource", 404),
     ("GET", "/cluster", 404),
