@@ -374,7 +374,10 @@ fn configuration_without_a_server_says_so() {
         (json!({"servers": {}, "inputs": []}), "it has no servers: `servers` is empty"),
         (json!({"servers": []}), "it has no servers: `servers` is empty"),
         (json!({"mcpServers": {"a": {"url": MCP}, "b": {}}}), "the server \"b\" in `mcpServers` has neither"),
-        (json!({"servers": [{"name": "a", "url": MCP}, {"url": MCP}]}), "entry 1 of `servers` (counting from 0) lacks a `name`"),
+        (
+            json!({"servers": [{"name": "a", "url": MCP}, {"url": MCP}]}),
+            "entry 1 of `servers` (counting from 0) lacks a `name`",
+        ),
     ] {
         let refused = refusal(&document);
         assert!(refused.contains(reason), "{document}: {refused}");

@@ -83,7 +83,7 @@ fn bad_conditions_are_refused_with_a_reason() {
     for (condition, reason) in [
         ("response.status ==", "condition `response.status ==`"),
         ("respons.status == 'success'", "`respons` is unknown"),
-        ("response.data.l.all(a, response.data.l.all(b, a == b))", "only one of"),
+        ("response.data.l.all(a, response.data.l.all(b, a == b))", "only once in total"),
         ("response.data.message", "not true or false"),
     ] {
         let error = holds(condition, json!({"message": "text", "l": []})).expect_err(condition);

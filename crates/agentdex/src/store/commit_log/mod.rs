@@ -153,7 +153,6 @@ pub(crate) struct Identity {
 
 /// Data of a new store of a log that exists already.
 #[derive(Debug, Clone)]
-#[cfg_attr(not(any(test, feature = "cluster")), expect(dead_code, reason = "there is no log without the feature"))]
 pub(crate) struct NewStore {
     pub identity: Identity,
     /// Stamp of the commit with which the store is created.
