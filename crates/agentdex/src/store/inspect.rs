@@ -118,7 +118,7 @@ pub(super) fn damage_of(error: Error, seen: &Seen) -> Error {
     }
 }
 
-fn check_all(tree: &Tree) -> Result<Checked> {
+pub(super) fn check_all(tree: &Tree) -> Result<Checked> {
     let db = tree.db()?;
     check::check(tree.pairs(&db, &[], layout::AFTER_ALL), || tree.damage.gaps())
 }

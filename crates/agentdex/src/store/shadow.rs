@@ -15,6 +15,7 @@ use super::{
     commit::Committer,
     comparison::difference,
     directory::{create_directory, open_tree},
+    inspect,
     install::Folded,
     open::{self, Opened},
     options::Options,
@@ -83,7 +84,10 @@ impl Shadow {
             self.view.expiries.grace.grant();
         }
         let failure = self.failure().take();
-        failure.or_else(|| difference(view, &self.view, Timestamp::now()).ok().flatten())
+        let found = failure.or_else(|| difference(view, &self.view, Timestamp::now()).ok().flatten())?;
+        // If files were damaged before the store was opened, its log isn't read to the end.
+        let is_whole = inspect::check_all(&view.tree).is_ok_and(|checked| checked.faults.is_empty());
+        is_whole.then_some(found)
     }
 
     fn failure(&self) -> MutexGuard<'_, Option<String>> {
