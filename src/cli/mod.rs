@@ -423,7 +423,10 @@ mod tests {
         ] {
             let matches = command().get_matches_from(["agentdex"].into_iter().chain(arguments.split(' ')));
             let error = refuse_unused(&matches).unwrap_err().to_string();
-            assert!(error.starts_with("--") && error.ends_with("talk to a registry; this command doesn't"), "{error}");
+            assert!(
+                error.starts_with("--") && error.ends_with("connect to a registry; omit it for this command"),
+                "{error}"
+            );
         }
     }
 }

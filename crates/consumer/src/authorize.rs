@@ -453,7 +453,9 @@ mod tests {
         ] {
             assert_eq!(value(template, json!({"org": "acme"})).as_deref(), Ok(expected), "{template}");
         }
-        for (template, expected) in [("{user}:{pat}", "several credentials"), ("of {org}", "no place")] {
+        for (template, expected) in
+            [("{user}:{pat}", "several placeholders"), ("of {org}", "variables are set for all placeholders")]
+        {
             let error = value(template, json!({"org": "acme"})).expect_err(template);
             assert!(error.contains(expected), "{error}");
         }
@@ -485,7 +487,7 @@ mod tests {
         };
         assert_eq!(authorize("a", &[]).await, Ok(0));
         let error = authorize("a", &["AGENTDEX_CREDENTIAL_PAIR"]).await.expect_err("two secrets");
-        assert!(error.contains("several credentials"), "{error}");
+        assert!(error.contains("several placeholders"), "{error}");
         assert_eq!(authorize("b", &["AGENTDEX_CREDENTIAL_PAIR", "AGENTDEX_CREDENTIAL_KEY"]).await, Ok(1));
     }
 

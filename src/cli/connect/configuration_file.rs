@@ -222,7 +222,7 @@ mod tests {
         fs::write(&path, "{}").unwrap();
         let file = ConfigurationFile::read(&path).unwrap();
         fs::write(&path, "{\"a\": 1}").unwrap();
-        assert!(file.replace("{\"b\": 1}").unwrap_err().to_string().contains("meanwhile"));
+        assert!(file.replace("{\"b\": 1}").unwrap_err().to_string().contains("in the meantime"));
         assert_eq!(fs::read(&path).unwrap(), b"{\"a\": 1}");
         // The same text in another file: the client has replaced it.
         let file = ConfigurationFile::read(&path).unwrap();
