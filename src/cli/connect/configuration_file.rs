@@ -248,7 +248,7 @@ mod tests {
                 let text = format!("{}{number}\n", file.text().unwrap().unwrap());
                 match file.replace(&text) {
                     Ok(_) => return,
-                    Err(error) => assert!(error.to_string().contains("meanwhile"), "{error:#}"),
+                    Err(error) => assert!(error.to_string().contains("in the meantime"), "{error:#}"),
                 }
             }
             panic!("{number} doesn't get to write");
