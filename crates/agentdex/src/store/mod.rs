@@ -163,7 +163,10 @@ pub use self::{
 };
 
 #[cfg(feature = "cluster")]
-pub(crate) use self::commit_log::etcd::{EtcdCluster, Limits, NodeOptions};
+pub(crate) use self::commit_log::etcd::{
+    EtcdCluster,
+    options::{Limits, NodeOptions},
+};
 
 pub(crate) use self::{
     commit_log::{LogStatus, SharedLog},

@@ -25,13 +25,13 @@ use tokio::{
 };
 use uuid::Uuid;
 
-pub(crate) use self::options::{Limits, NodeOptions};
 use self::{
     arrivals::Arrivals,
     founding::{Follower, Founding, NotOpened, unavailable},
     keys::Keys,
     log::{Currency, Log, State},
     nodes::Nodes,
+    options::NodeOptions,
 };
 use super::{
     Appended, Arrived, Away, Broken, CaughtUp, Commit, CommitLog, LastCommit, LogStatus, NewStore, OpenLog, OpenedLog,
@@ -48,7 +48,7 @@ mod founding;
 mod keys;
 mod log;
 mod nodes;
-mod options;
+pub(crate) mod options;
 mod place;
 mod presence;
 #[cfg(test)]

@@ -138,6 +138,16 @@ impl Etcd {
     fn signal(&self, member: usize, signal: Signal) {
         let child = self.members[member].as_ref().unwrap();
         kill_process(Pid::from_child(child), signal).unwrap();
+        if signal == Signal::STOP {
+            // Threads on other processors still run for a moment.
+            let tasks = PathBuf::from(format!("/proc/{}/task", child.id()));
+            eventually("all threads have stopped", || {
+                fs::read_dir(&tasks).unwrap().flatten().all(|task| {
+                    let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+                    stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('T'))
+                })
+            });
+        }
     }
 
     fn connection(&self) -> Connection {
