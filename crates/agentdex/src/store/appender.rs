@@ -218,17 +218,14 @@ impl Appender {
         }
     }
 
-    /// Installs all commits in the log, as of the first answer. Waits for at most `patience` while the log can't be
-    /// reached.
+    /// Installs all commits in the log. Waits for at most `patience` while the log can't be reached.
     pub fn catch_up(&self, patience: Duration) -> Result<()> {
-        let (mut reached, mut end) = (Instant::now(), None);
+        let mut reached = Instant::now();
         loop {
             let number = self.number();
             let is_decided = self.follow()?;
-            if end.is_none() {
-                end = self.log.end().ok();
-            }
-            if is_decided && end.is_some_and(|end| end <= self.number()) {
+            // An end at a commit that isn't installed yet may not be the last one: not all may have arrived.
+            if is_decided && self.log.end().is_ok_and(|end| end <= self.number()) {
                 return Ok(());
             }
             if self.number() > number {

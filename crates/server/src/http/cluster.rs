@@ -18,7 +18,7 @@ pub(super) const PATH: &str = "/cluster";
 /// Maximum time for which a request waits until this node has reached a position.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The routes that are served in any case, for operators and load balancers.
+/// Routes served in any case, for operators and load balancers.
 const ALWAYS_SERVED: [&str; 4] = ["/health/live", "/health/ready", "/metrics", PATH];
 
 /// Get the state of the cluster

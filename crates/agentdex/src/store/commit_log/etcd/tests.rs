@@ -393,6 +393,19 @@ fn a_new_store_follows_the_log_from_its_beginning() {
 }
 
 #[test]
+fn a_store_that_is_far_behind_has_everything_before_it_is_open() {
+    let Some(etcd) = Etcd::start(1, &[]) else { return };
+    let root = tempfile::tempdir().unwrap();
+    let first = Store::open(&root.path().join("1"), of_cluster(etcd.node(1, true))).unwrap();
+    // More than arrive before the store installs some.
+    (0..600).for_each(|version| write_version(&first, Precondition::Any, version).unwrap());
+    let second = Store::open(&root.path().join("2"), of_cluster(etcd.node(2, false))).unwrap();
+    assert_eq!(last(&second), last(&first));
+    second.close();
+    first.close();
+}
+
+#[test]
 fn a_directory_of_a_node_is_written_by_its_cluster_alone() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
     let root = tempfile::tempdir().unwrap();
