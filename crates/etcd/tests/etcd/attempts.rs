@@ -48,7 +48,7 @@ async fn fail_a_write(fault: Fault, is_applied: bool) {
     assert_eq!(!fake.state().keys.is_empty(), is_applied, "{fault:?}");
 
     // The same transaction tells the outcome, over a new connection where the old one is dead.
-    let answer = client.txn(&append("a")).await.unwrap();
+    let answer = client.txn(&append("a")).await.unwrap_or_else(|error| panic!("{fault:?}: {error:?}"));
     assert_eq!(answer.body.succeeded, !is_applied, "{fault:?}");
     if is_applied {
         assert_eq!(answer.body.range(0).unwrap().kvs[0].value, "a");

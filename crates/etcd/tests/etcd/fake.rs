@@ -132,9 +132,9 @@ impl Fake {
         };
         match &fault {
             Some(Fault::Hang) => return pending().await,
-            Some(Fault::Freeze) => return end.send(End::Freeze).await.unwrap(),
-            Some(Fault::CutBefore) => return end.send(End::Cut).await.unwrap(),
-            Some(Fault::GoAway(reason)) => return end.send(End::GoAway(*reason)).await.unwrap(),
+            Some(Fault::Freeze) => return end_connection(&end, End::Freeze).await,
+            Some(Fault::CutBefore) => return end_connection(&end, End::Cut).await,
+            Some(Fault::GoAway(reason)) => return end_connection(&end, End::GoAway(*reason)).await,
             Some(Fault::Status(code, message)) => return send_status(&mut respond, *code, message),
             _ => {}
         }
@@ -149,7 +149,7 @@ impl Fake {
             _ => {
                 let answer = self.state().apply(&path, first);
                 match fault {
-                    Some(Fault::CutAfter) => return end.send(End::Cut).await.unwrap(),
+                    Some(Fault::CutAfter) => return end_connection(&end, End::Cut).await,
                     Some(Fault::Late(delay)) => sleep(delay).await,
                     _ => {}
                 }
@@ -174,7 +174,7 @@ impl Fake {
         if cuts {
             // What was sent must arrive before.
             sleep(Duration::from_millis(50)).await;
-            return end.send(End::Cut).await.unwrap();
+            return end_connection(&end, End::Cut).await;
         }
         let mut buffer = BytesMut::new();
         while read_message(&mut body, &mut buffer).await.is_some() {
@@ -198,6 +198,13 @@ impl Fake {
             }
         }
     }
+}
+
+/// Ends the connection of a call, and never returns: a call that is dropped is reset, and the reset could reach the client
+/// before the end of the connection.
+async fn end_connection(connection: &mpsc::Sender<End>, end: End) {
+    connection.send(end).await.unwrap();
+    pending().await
 }
 
 /// Reads the next message of a call, or `None` at its end.
