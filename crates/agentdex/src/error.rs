@@ -419,6 +419,13 @@ pub enum Error {
     /// The shared log of several stores does not respond. Nothing was written.
     #[error("the shared log does not respond; nothing was written")]
     LogUnavailable,
+    /// The clock of this node of a cluster differs from those of most other nodes. Nothing was written.
+    #[error("the clock of this node is {} s {} the clocks of most other nodes; nothing was written. Correct the clock, or \
+        ask another node", ahead.unsigned_abs().div_ceil(1000), if *ahead > 0 { "ahead of" } else { "behind" })]
+    ClockSkew {
+        /// How far the clock is ahead, in milliseconds. Negative if it is behind.
+        ahead: i64,
+    },
     /// The registry is shutting down.
     #[error("the registry is shutting down")]
     ShuttingDown,
@@ -571,6 +578,7 @@ impl Error {
             Error::DiskFull { .. } => "disk-full",
             Error::OutcomeUnknown => "outcome-unknown",
             Error::LogUnavailable => "log-unavailable",
+            Error::ClockSkew { .. } => "clock-skew",
             Error::ShuttingDown => "shutting-down",
             Error::NotTracked { .. } => "not-tracked",
             Error::SignatureRequired { .. } => "signature-required",
@@ -660,6 +668,7 @@ impl Error {
                     | Error::ConsistencyTimeout { .. }
                     | Error::DiskFull { .. }
                     | Error::LogUnavailable
+                    | Error::ClockSkew { .. }
                     | Error::ClusterUnavailable { .. }
                     | Error::FetchTimedOut { .. }
                     | Error::FetchBusy { .. }

@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 pub struct Cluster {
     /// Time since this node last contained all writes of the cluster, in seconds.
     pub behind_for: f64,
+    /// How far the clock of this node is ahead of those of most other nodes, in seconds (negative if it is behind).
+    /// Present if this is too far: then the node accepts no writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub clock_ahead: Option<f64>,
     /// Number of the last commit in this node.
     pub commit: u64,
     /// Name of the leader, the node that carries out the periodic work.

@@ -11,7 +11,7 @@ impl Registry {
     /// Returns the state of the cluster, as known to this node, or `None` if this registry is not a node of a cluster.
     pub fn cluster(&self) -> Option<Cluster> {
         let status = self.0.store.log_status()?;
-        let LogStatus { cluster, node, leader, end, number: commit, behind_for, broken, nodes } = status;
+        let LogStatus { cluster, node, leader, end, number: commit, behind_for, broken, clock_error, nodes } = status;
         let nodes = nodes.into_iter().map(|(name, node)| ClusterNode {
             clock: node.clock,
             commit: node.progress.number,
@@ -22,6 +22,7 @@ impl Registry {
         });
         Some(Cluster {
             behind_for: behind_for.as_secs_f64(),
+            clock_ahead: clock_error.map(|ahead| ahead as f64 / 1000.0),
             commit,
             leader,
             log_end: end.max(commit),

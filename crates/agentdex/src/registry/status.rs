@@ -55,15 +55,21 @@ impl Status {
         closed.or_else(|| needed.find_map(FollowerStatus::reason))
     }
 
-    /// Returns the reason why a node of a cluster isn't ready: it lacks writes of the others.
+    /// Returns the reason why a node of a cluster isn't ready: it lacks writes of the others, or has a
+    /// wrong clock.
     fn behind_cluster(&self) -> Option<String> {
-        let Cluster { behind_for, problem, .. } = self.cluster.as_ref()?;
-        match problem {
-            Some(problem) => Some(format!("this node no longer follows its cluster: {problem}")),
-            None if *behind_for >= MOST_BEHIND => {
+        let Cluster { behind_for, clock_ahead, problem, .. } = self.cluster.as_ref()?;
+        match (problem, clock_ahead) {
+            (Some(problem), _) => Some(format!("this node no longer follows its cluster: {problem}")),
+            (None, _) if *behind_for >= MOST_BEHIND => {
                 Some(format!("this node has not kept up with its cluster for {behind_for:.0} s"))
             }
-            None => None,
+            (None, Some(ahead)) => {
+                let direction = if *ahead > 0.0 { "ahead of" } else { "behind" };
+                let seconds = ahead.abs();
+                Some(format!("the clock of this node is {seconds:.0} s {direction} the clocks of most other nodes"))
+            }
+            (None, None) => None,
         }
     }
 

@@ -159,6 +159,9 @@ impl Appender {
             if !log.wait_for_turn(number) {
                 continue;
             }
+            if let Some(ahead) = log.clock_error() {
+                return Err(Error::ClockSkew { ahead });
+            }
             let Decided { outcome, staged } = decide(&mut self.work())?;
             let Some(staged) = staged else {
                 if is_binding && log.end().map_err(|Away| Error::LogUnavailable)? > number {
@@ -328,6 +331,7 @@ fn again(error: &Error, is_sent: bool) -> Error {
         Error::OutcomeUnknown if is_sent => Error::OutcomeUnknown,
         Error::OutcomeUnknown => Error::LogUnavailable,
         Error::LogUnavailable => Error::LogUnavailable,
+        Error::ClockSkew { ahead } => Error::ClockSkew { ahead: *ahead },
         Error::ShuttingDown => Error::ShuttingDown,
         Error::LimitExceeded { what, maximum } => Error::LimitExceeded { what, maximum: *maximum },
         Error::DiskFull { path, free, needed } => Error::DiskFull { path: path.clone(), free: *free, needed: *needed },

@@ -45,8 +45,8 @@ pub(super) struct Moment {
     /// Time of the clock, used for expiry as in reads. If the clock is set back, the time of the log stays ahead of
     /// it.
     pub clock: Timestamp,
-    /// Time at which the store was opened, or `None` once all extended expiries are written to the tree.
-    pub opened: Option<Timestamp>,
+    /// Moment since which ttls count, while an extension of all expiries is being written to the tree.
+    pub grace: Option<Timestamp>,
 }
 
 /// Applier for the commands of a commit.
@@ -170,10 +170,16 @@ impl<'a> Applier<'a> {
         Ok(if found.expiry.is_due(self.moment.clock) { Seq::ZERO } else { found.record.seq })
     }
 
-    /// Writes the extended expiry of a record after a restart.
+    /// Writes the extended expiry of a record.
     pub fn grant_grace(&mut self, id: &str) -> Result<()> {
-        let granted = extended(self.expiry(id)?, self.moment.opened);
+        let granted = extended(self.expiry(id)?, self.moment.grace);
         self.move_expiry(id, true, granted)
+    }
+
+    /// Ends the extension of expiries in all stores with the same log.
+    pub fn end_grace(&mut self) {
+        self.overlay.set(layout::GRACE_KEY.into(), None);
+        self.effects.grace = Some(None);
     }
 
     /// Stages a value that is not part of a record.
@@ -541,7 +547,7 @@ impl<'a> Applier<'a> {
     pub(super) fn found<'r>(&mut self, id: &str, bytes: &'r [u8]) -> Result<Found<'r>> {
         let record = StoredRecord::decode(bytes)?;
         let expiry = if record.has_expiry { self.expiry(id)? } else { Expiry::default() };
-        Ok(Found { access: record.access()?, record, expiry: extended(expiry, self.moment.opened) })
+        Ok(Found { access: record.access()?, record, expiry: extended(expiry, self.moment.grace) })
     }
 
     /// Returns the expiry of an id: the staged one, or else that of the tree, or else the default.

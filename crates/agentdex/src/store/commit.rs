@@ -17,15 +17,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sled::IVec;
-
 #[cfg(any(test, debug_assertions))]
 use super::install::{Folded, InstallError};
 use super::{
     appender::Appender,
     clock::LogClock,
     commit_log::{CaughtUp, CommitLog, LogStatus},
-    layout,
     local::WRITE_AFTER,
     overlay::Pairs,
     queue::{Queue, Round, Signal, Waiting},
@@ -74,14 +71,13 @@ impl Committer {
         state: State,
         log: Option<Arc<dyn CommitLog>>,
     ) -> Result<Committer> {
-        let next_grace = view.expiries.grace.pending().map(|_| IVec::from(layout::EXPIRIES));
         let time = Arc::new(LogClock::load(&view)?);
         let work = Arc::new(Mutex::new(Work {
             files,
             witness: witness.clone(),
             state,
             time: time.clone(),
-            next_grace,
+            next_grace: Default::default(),
             is_ending: false,
             shown: None,
         }));
@@ -263,7 +259,7 @@ impl Committer {
                     return Some(Errand::Follow);
                 }
                 // What a log doesn't take now is tried again.
-                if queue.follow_due.is_none() && self.view.expiries.grace.pending().is_some() {
+                if queue.follow_due.is_none() && self.has_grace_to_grant() {
                     return Some(Errand::GrantGrace);
                 }
             }
@@ -371,12 +367,30 @@ impl Committer {
         }
     }
 
-    /// Writes the grace after the start into some expiries.
+    /// True if this store extends the expiries: for itself, or as the leader of several stores.
+    fn has_grace_to_grant(&self) -> bool {
+        let is_pending = self.view.expiries.grace.pending().is_some();
+        self.appender.as_ref().map_or(is_pending, |appender| {
+            let log = appender.log();
+            log.owes_grace() || is_pending && log.is_leader()
+        })
+    }
+
+    /// Begins an extension of expiries, or writes it into some of them.
     fn grant_grace(&self) {
+        let log = self.appender.as_ref().map(Appender::log);
+        if let Some(log) = log.filter(|log| log.owes_grace()) {
+            match self.carry_out(true, |work| work.begin_grace(&self.view)) {
+                Ok(()) => log.note_grace(),
+                Err(_) => self.follow_later(),
+            }
+            return;
+        }
         match self.carry_out(true, |work| work.extend_expiries(&self.view)) {
-            Ok(None) => self.view.expiries.grace.grant(),
-            Ok(next) => self.work().next_grace = next,
-            Err(_) if self.appender.is_some() => self.follow_later(),
+            Ok(None) if log.is_none() => self.view.expiries.grace.grant(),
+            Ok(None) => {}
+            Ok(Some(next)) => self.work().next_grace.1 = next,
+            Err(_) if log.is_some() => self.follow_later(),
             Err(error) => self.view.close(error.to_string()),
         }
     }

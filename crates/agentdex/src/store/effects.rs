@@ -43,6 +43,8 @@ pub(super) struct Effects {
     pub no_longer_restricted: Vec<(String, Seq)>,
     /// Change of the time of the log, if it was not made by the decision itself.
     pub time: Option<LogTime>,
+    /// Begin (since a moment) or end of an extension of all expiries.
+    pub grace: Option<Option<Timestamp>>,
 }
 
 /// Change of the time of the log.
@@ -69,8 +71,19 @@ impl Effects {
     /// Creates the effects of an empty commit. `audited` is the end of the audit trail.
     pub fn none(audited: audit::End) -> Effects {
         let (entries, expiries, restricted, namespaces, no_longer_restricted) = Default::default();
-        let (narrows, log_start, time) = (false, None, None);
-        Effects { entries, expiries, restricted, namespaces, audited, narrows, log_start, no_longer_restricted, time }
+        let (narrows, log_start, time, grace) = (false, None, None, None);
+        Effects {
+            entries,
+            expiries,
+            restricted,
+            namespaces,
+            audited,
+            narrows,
+            log_start,
+            no_longer_restricted,
+            time,
+            grace,
+        }
     }
 
     /// Returns a savepoint for [`Effects::roll_back`].
@@ -107,6 +120,9 @@ impl Effects {
         view.audit.publish(self.audited);
         view.namespaces.publish(self.namespaces);
         view.publish(state, self.expiries, &self.restricted);
+        if let Some(since) = self.grace {
+            view.expiries.set_grace(since);
+        }
     }
 }
 
@@ -163,6 +179,9 @@ impl Staged {
                 (Family::Audit(chain), Some(entry)) => {
                     effects.audited.advance(chain, layout::seq_of_key(key)?.0, entry);
                 }
+                (Family::Grace, since) => {
+                    effects.grace = Some(since.as_ref().map(|since| value::decode_moment(since)).transpose()?);
+                }
                 (Family::Restricted | Family::Other, _) | (Family::Audit(_), None) => {}
             }
         }
@@ -182,6 +201,7 @@ enum Family {
     Restricted,
     Namespace,
     Audit(AuditChain),
+    Grace,
     Other,
 }
 
@@ -193,6 +213,7 @@ impl Family {
             (layout::RECORDS, Family::Record),
             (layout::RESTRICTED, Family::Restricted),
             (layout::NAMESPACES, Family::Namespace),
+            (layout::GRACE_KEY, Family::Grace),
         ];
         let family = families.into_iter().find(|(prefix, _)| key.starts_with(prefix)).map(|(_, family)| family);
         let chain = || AuditChain::ALL.into_iter().find(|chain| key.starts_with(layout::audit_prefix(*chain)));

@@ -4,6 +4,9 @@
 //! doesn't purge Things that couldn't renew. Readers apply the extension on the fly until commits have written it to
 //! the tree, in small steps between writes.
 //!
+//! Stores that share a log are extended together, after a time in which none of them could write. A commit records the
+//! beginning under `m/grace`, and the last step removes it.
+//!
 //! Expired records that are not yet purged are kept in memory. They are found by an incremental scan: a caller pays
 //! for the records expired since the previous call, up to [`SCANNED_AT_ONCE`].
 
@@ -11,47 +14,59 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicI64, Ordering},
     },
 };
 
 use sled::IVec;
 
-use super::{database::Database, layout, tree::Tree, value, write::Expiry};
+use super::{
+    database::Database,
+    layout,
+    tree::{Tree, reading},
+    value,
+    write::Expiry,
+};
 use crate::{Result, change::Timestamp};
 
 /// Maximum number of expiries scanned per call.
 const SCANNED_AT_ONCE: usize = 1024;
 
-/// The grace after the start.
+/// The extension of expiries, while it isn't written to the tree yet.
 #[derive(Debug)]
-pub(super) struct Grace {
-    opened: Timestamp,
-    granted: AtomicBool,
-}
+pub(super) struct Grace(AtomicI64);
+
+/// Value of [`Grace`] without an extension.
+const NO_GRACE: i64 = i64::MIN;
 
 impl Grace {
-    /// Starts the extension for a store that is being opened.
-    pub fn new(tree: &Database, opened: Timestamp) -> Grace {
-        let nothing_expires = tree.scan_prefix(layout::EXPIRIES).next().is_none();
-        Grace { opened, granted: AtomicBool::new(nothing_expires) }
+    /// Returns the extension of a store that is being opened: since that moment, or since a moment recorded by the stores
+    /// that share its log.
+    pub fn load(tree: &Database, opened: Timestamp, is_shared: bool) -> Result<Grace> {
+        let since = if is_shared {
+            let recorded = tree.get(layout::GRACE_KEY).map_err(reading)?;
+            recorded.map(|bytes| value::decode_moment(&bytes)).transpose()?
+        } else {
+            tree.scan_prefix(layout::EXPIRIES).next().map(|_| opened)
+        };
+        Ok(Grace(AtomicI64::new(since.map_or(NO_GRACE, |Timestamp(since)| since))))
     }
 
     /// Marks the extension as written to the tree.
     pub fn grant(&self) {
-        self.granted.store(true, Ordering::Release);
+        self.0.store(NO_GRACE, Ordering::Release);
     }
 
-    /// Returns the time at which the store was opened, or `None` once the extension is written to the tree.
+    /// Returns the moment since which ttls count, or `None` once the extension is written to the tree.
     pub fn pending(&self) -> Option<Timestamp> {
-        (!self.granted.load(Ordering::Acquire)).then_some(self.opened)
+        Some(self.0.load(Ordering::Acquire)).filter(|since| *since != NO_GRACE).map(Timestamp)
     }
 }
 
-/// Extends an expiry of a store opened at `opened`: it is due at the earliest its ttl after that.
-pub(super) fn extended(expiry: Expiry, opened: Option<Timestamp>) -> Expiry {
-    let (Some(ttl), Some(expires), Some(opened)) = (expiry.ttl, expiry.expires, opened) else { return expiry };
-    Expiry { expires: Some(expires.max(opened.plus_seconds(ttl))), ..expiry }
+/// Extends an expiry during a grace `since` a moment: it is due at the earliest its ttl after that.
+pub(super) fn extended(expiry: Expiry, since: Option<Timestamp>) -> Expiry {
+    let (Some(ttl), Some(expires), Some(since)) = (expiry.ttl, expiry.expires, since) else { return expiry };
+    Expiry { expires: Some(expires.max(since.plus_seconds(ttl))), ..expiry }
 }
 
 /// The expiries of records.
@@ -120,6 +135,17 @@ impl Expiries {
         let is_all = expired.keys.last().is_none_or(|last| *last < end);
         let count = if is_all { expired.keys.len() } else { expired.keys.range(..end).count() };
         Ok((count, records()))
+    }
+
+    /// Begins an extension since a moment, or ends it. The commit with it must be visible to readers.
+    pub fn set_grace(&self, since: Option<Timestamp>) {
+        let mut expired = self.lock();
+        self.grace.0.store(since.map_or(NO_GRACE, |Timestamp(since)| since), Ordering::Release);
+        if since.is_some() {
+            // Records that had expired haven't any more.
+            (expired.keys, expired.ids) = Default::default();
+            expired.next = IVec::from(layout::DUE);
+        }
     }
 
     /// Applies the expiries added (true) or removed by a durable batch. `show` makes the batch visible to readers.

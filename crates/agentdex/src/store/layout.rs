@@ -10,6 +10,7 @@
 //! | `m/upgrade` | commit: u64, sum: u128, is done: u8 | upgrade from format 4: number of the last commit before it, checksum at that time, and whether all records have been rewritten |
 //! | `m/audit` | JSON | by chain of the audit trail: number, ordinal, and hash of the last dropped entry |
 //! | `m/clock` | seq: u64, moment: i64 | time to which the log was reset by hand, after the entry at `seq` |
+//! | `m/grace` | moment: i64 | moment since which ttls count, until all [expiries](super::expiry) are extended; only in stores that share a log |
 //! | `r/<id>` | see below | a record |
 //! | `t/<seq>` | TD | text of the record with this seq, of a declaration, or of a creation in the log |
 //! | `o/<seq>` | format: string, media type (and a zero byte and the JSON of the import options, if there are any): string, document: rest | original of the record or declaration with this seq |
@@ -92,6 +93,7 @@ pub(super) const STATE_KEY: &[u8] = b"m/state";
 pub(super) const ORIGIN_KEY: &[u8] = b"m/origin";
 pub(super) const CLOCK_KEY: &[u8] = b"m/clock";
 pub(super) const AUDIT_DROPPED_KEY: &[u8] = b"m/audit";
+pub(super) const GRACE_KEY: &[u8] = b"m/grace";
 
 /// A key after all others.
 pub(super) const AFTER_ALL: &[u8] = &[0xff];
@@ -207,7 +209,8 @@ pub(super) fn is_replicated(key: &[u8]) -> bool {
         RECORDS, TEXTS, ORIGINALS, METADATA, EDITS, PARTS, EXPIRIES, DUE, LOG, HISTORY, RESTRICTED, b"a/", b"b/",
         NAMESPACES, QUERIES, KEYS,
     ];
-    FAMILIES.iter().any(|prefix| key.starts_with(prefix)) || [STATE_KEY, CLOCK_KEY, AUDIT_DROPPED_KEY].contains(&key)
+    let single = [STATE_KEY, CLOCK_KEY, AUDIT_DROPPED_KEY, GRACE_KEY];
+    FAMILIES.iter().any(|prefix| key.starts_with(prefix)) || single.contains(&key)
 }
 
 /// True for a key that readers may read while a commit overwrites it, so its former value is shown until the commit is

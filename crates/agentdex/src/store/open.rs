@@ -153,7 +153,7 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
         }
         log = Some(opened);
     }
-    let grace = Grace::new(&tree, Timestamp::now());
+    let grace = Grace::load(&tree, Timestamp::now(), log.is_some())?;
     let tree = Arc::new(Tree::new(tree, Held::new(directory)));
     let local = Local::load(&tree)?;
     let (restricted, audit) = (Restricted::load(&tree)?, Audit::load(&tree)?);

@@ -84,8 +84,8 @@ fn make(
     let mut filling = Filling::new(&tree);
     for pair in pairs {
         let (key, value) = pair?;
-        // Without followers of the original store, which would only rebuild their data, and its place in a cluster.
-        if !key.starts_with(layout::POSITIONS) && key != layout::NODE_KEY {
+        // Without followers of the original store, which would only rebuild their data, and what it shares with a cluster.
+        if !key.starts_with(layout::POSITIONS) && key != layout::NODE_KEY && key != layout::GRACE_KEY {
             filling.put(key.into(), value.into())?;
         }
     }

@@ -366,6 +366,14 @@ pub(super) fn decode_clock(bytes: &[u8]) -> Result<(Seq, Timestamp)> {
     if reader.0.is_empty() { Ok(set) } else { Err(corrupt()) }
 }
 
+pub(super) fn encode_moment(at: Timestamp) -> IVec {
+    (&at.0.to_be_bytes()).into()
+}
+
+pub(super) fn decode_moment(bytes: &[u8]) -> Result<Timestamp> {
+    <[u8; 8]>::try_from(bytes).map(|bytes| Timestamp(i64::from_be_bytes(bytes))).map_err(|_| corrupt())
+}
+
 /// An entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {

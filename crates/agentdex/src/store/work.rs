@@ -14,7 +14,8 @@ use super::{
     named_write::NamedWrite,
     overlay::{Overlay, Pairs, Sealed, batch_of},
     sync::DataFiles,
-    value::State,
+    tree::reading,
+    value::{self, State},
     view::View,
     witness::Witness,
     write::{Applied, Transaction},
@@ -30,8 +31,8 @@ pub(super) struct Work {
     pub witness: Arc<Witness>,
     pub state: State,
     pub time: Arc<LogClock>,
-    /// First expiry that may still need the extension after the start, or `None` if there is none.
-    pub next_grace: Option<IVec>,
+    /// Moment of the extension of expiries that is being written, and the first expiry that may still need it.
+    pub next_grace: (Option<Timestamp>, IVec),
     /// True if this is the last chance to write pending keys.
     pub is_ending: bool,
     /// Unsynced commit, already visible to readers. It is synced before anything else is written, so that a power
@@ -125,7 +126,7 @@ impl Work {
 
     fn applier<'a>(&mut self, view: &'a View, db: &'a Database) -> Applier<'a> {
         let clock = Timestamp::now();
-        let moment = Moment { at: self.time.advance(clock), clock, opened: view.expiries.grace.pending() };
+        let moment = Moment { at: self.time.advance(clock), clock, grace: view.expiries.grace.pending() };
         Applier::new(view, db, self.state, moment)
     }
 
@@ -182,17 +183,36 @@ impl Work {
         Staged::of(view, &db, overlay.seal(self.state)?)
     }
 
-    /// Decides to extend some expiries after a start of the store. The outcome is the key at which to continue, or
-    /// `None` at the end.
+    /// Decides to begin an extension of all expiries in all stores with the same log.
+    pub fn begin_grace(&mut self, view: &View) -> Result<Decided<()>> {
+        if view.tree.db()?.scan_prefix(layout::EXPIRIES).next().is_none() {
+            return Ok(Decided { outcome: (), staged: None });
+        }
+        let staged = self.stage(view, [(layout::GRACE_KEY.into(), Some(value::encode_moment(Timestamp::now())))])?;
+        Ok(Decided { outcome: (), staged: Some(staged) })
+    }
+
+    /// Decides to extend some expiries. The outcome is the key at which to continue, or `None`
+    /// at the end, which also ends an extension of several stores.
     pub fn extend_expiries(&mut self, view: &View) -> Result<Decided<Option<IVec>>> {
-        let Some(start) = self.next_grace.clone() else { return Ok(Decided { outcome: None, staged: None }) };
+        let since = view.expiries.grace.pending();
+        if since.is_none() {
+            return Ok(Decided { outcome: None, staged: None });
+        }
+        if self.next_grace.0 != since {
+            self.next_grace = (since, IVec::from(layout::EXPIRIES));
+        }
         let db = view.tree.db()?;
+        let is_recorded = db.get(layout::GRACE_KEY).map_err(reading)?.is_some();
         let mut applier = self.applier(view, &db);
-        let expiries = view.expiries.page(&start, GRACE_STEP)?;
+        let expiries = view.expiries.page(&self.next_grace.1, GRACE_STEP)?;
         expiries.iter().try_for_each(|(id, _)| applier.grant_grace(id))?;
-        let last = expiries.last().filter(|_| expiries.len() == GRACE_STEP);
-        let next = last.map(|(_, last)| layout::key_after(last));
-        Ok(Decided { outcome: next, staged: applier.finish()? })
+        let next = expiries.last().filter(|_| expiries.len() == GRACE_STEP).map(|(_, last)| layout::key_after(last));
+        if next.is_none() && is_recorded {
+            applier.end_grace();
+        }
+        let staged = applier.finish()?;
+        Ok(Decided { outcome: next, staged })
     }
 
     /// Syncs pending data and records it in the witness.

@@ -252,6 +252,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         | "writes-closed"
         | "outcome-unknown"
         | "log-unavailable"
+        | "clock-skew"
         | "shutting-down"
         | "fetch-busy" => StatusCode::SERVICE_UNAVAILABLE,
         "query-language-not-offered" => StatusCode::NOT_IMPLEMENTED,
@@ -309,8 +310,11 @@ impl Problem {
             self.headers.extend(HeaderValue::from_str(&format!("\"{seq}\"")).map(|value| (header::ETAG, value)).ok());
         }
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            let is_of_log = matches!(error, Error::OutcomeUnknown | Error::LogUnavailable);
-            let seconds = if is_of_log { "2" } else { "1" };
+            let seconds = match error {
+                Error::OutcomeUnknown | Error::LogUnavailable => "2",
+                Error::ClockSkew { .. } => "5",
+                _ => "1",
+            };
             self.headers.push((header::RETRY_AFTER, HeaderValue::from_static(seconds)));
         }
     }

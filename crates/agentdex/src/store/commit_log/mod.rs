@@ -56,6 +56,20 @@ pub(crate) trait CommitLog: Send + Sync {
         true
     }
 
+    /// True if this store has to begin an extension of all expiries: it leads, and no store could write for a while.
+    fn owes_grace(&self) -> bool {
+        false
+    }
+
+    /// Records that this store has begun the extension.
+    fn note_grace(&self) {}
+
+    /// Returns how far the clock of this store is ahead of most others in milliseconds, or behind (negative), if that is
+    /// too far. The store must not decide anything then.
+    fn clock_error(&self) -> Option<i64> {
+        None
+    }
+
     /// True if it is the turn of this store, and others wait for theirs.
     fn is_asked(&self) -> bool;
 
@@ -105,6 +119,8 @@ pub(crate) struct LogStatus {
     pub behind_for: Duration,
     /// Reason why the log can't be followed any more.
     pub broken: Option<String>,
+    /// How far the clock of this node is ahead of most others in milliseconds, or behind (negative), if that is too far.
+    pub clock_error: Option<i64>,
     /// Present nodes by name.
     pub nodes: Vec<(String, NodeState)>,
 }

@@ -11,6 +11,7 @@ use data_encoding::HEXLOWER;
 use super::{
     super::{Arrived, Away, Broken},
     ask::{Seen, ask},
+    clocks,
     encoding::{Digest, Head, Unreadable},
     log::Log,
     options::PAUSES,
@@ -98,9 +99,13 @@ impl Log {
             self.state().nodes.note_leader((!event.is_delete()).then_some(kv));
             return Ok(());
         }
-        let name = self.keys.node_name(&kv.key);
-        if name.is_some() {
-            self.state().nodes.note(name, kv);
+        if let Some(name) = self.keys.node_name(&kv.key) {
+            let state = &mut *self.state();
+            state.nodes.note(name.clone(), kv);
+            if let Some(entry) = state.nodes.entries.get(&name) {
+                state.clocks.note(&name, entry.clock, state.nodes.leader.as_deref(), clocks::now());
+            }
+            state.clocks.retain(|name| state.nodes.entries.contains_key(name));
             return Ok(());
         }
         let Some(number) = self.keys.commit_number(&kv.key).filter(|_| !event.is_delete()) else { return Ok(()) };

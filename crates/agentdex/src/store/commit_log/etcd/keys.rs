@@ -77,6 +77,11 @@ impl Keys {
         Some(str::from_utf8(name).ok()?.to_owned())
     }
 
+    /// Returns the key with the time at which the leader last wrote.
+    pub fn alive(&self) -> Vec<u8> {
+        self.key("alive")
+    }
+
     /// Returns the key of a node of the cluster, whether it is running or not.
     pub fn member(&self, name: &str) -> Vec<u8> {
         self.key(&format!("members/{name}"))

@@ -17,6 +17,7 @@ use super::{
     arrivals::Arrivals,
     ask::Seen,
     attempt::Attempt,
+    clocks::Clocks,
     founding::Founded,
     keys::Keys,
     nodes::Nodes,
@@ -41,6 +42,8 @@ pub(super) struct Log {
     pub room: Notify,
     /// Notified when this node starts waiting for its turn, so that it writes its key.
     pub asks: Notify,
+    /// Notified when the extension of all expiries has begun.
+    pub granted: Notify,
     /// Notified when the store reports its progress.
     pub reported: Notify,
     /// Lock held while commits are read.
@@ -57,6 +60,7 @@ pub(super) struct State {
     /// Lease of this node's keys, or 0.
     pub lease: i64,
     pub nodes: Nodes,
+    pub clocks: Clocks,
     pub progress: Progress,
     pub currency: Currency,
     /// Size of all commits that have arrived since the start, as stored in etcd.

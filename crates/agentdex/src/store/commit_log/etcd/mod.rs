@@ -8,14 +8,15 @@
 //! - `founding`, `place`: finding the log of a store, or founding it; the last commit of a store in the log
 //! - `log`: state that the tasks share; `ask`: requests that may be carried out twice
 //! - `append`, `attempt`: appends; `follow`, `arrivals`: reading and watching; `waiting`: turns
-//! - `presence`, `nodes`: the nodes, and the election of a leader; `trimming`: dropping commits that no node needs
+//! - `presence`, `nodes`: the nodes, and the election of a leader; `clocks`: their clocks; `trimming`: dropping commits that
+//!   no node needs
 
 use std::{
     collections::BTreeSet,
     fmt, future,
     path::Path,
     sync::{Arc, Mutex, mpsc},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use agentdex_etcd::{Client, message::LeaseRevokeRequest};
@@ -27,6 +28,7 @@ use uuid::Uuid;
 
 use self::{
     arrivals::Arrivals,
+    clocks::Clocks,
     founding::{Follower, Founding, NotOpened, unavailable},
     keys::Keys,
     log::{Currency, Log, State},
@@ -42,6 +44,7 @@ mod append;
 mod arrivals;
 mod ask;
 mod attempt;
+mod clocks;
 mod encoding;
 mod follow;
 mod founding;
@@ -131,6 +134,7 @@ impl EtcdLog {
             is_waiting: false,
             lease: 0,
             nodes: Nodes::default(),
+            clocks: Clocks::new(options.name.clone(), limits.skew, clocks::now()),
             progress: Progress { number: last, synced: last },
             currency: Currency::new(last),
             bytes: 0,
@@ -140,7 +144,7 @@ impl EtcdLog {
             wake: None,
         };
         let NodeOptions { name, url, .. } = options.clone();
-        let (changed, room, asks, reported, reading) = Default::default();
+        let (changed, room, asks, granted, reported, reading) = Default::default();
         let state = Mutex::new(state);
         let log = Arc::new(Log {
             client,
@@ -154,6 +158,7 @@ impl EtcdLog {
             changed,
             room,
             asks,
+            granted,
             reported,
             reading,
         });
@@ -221,7 +226,25 @@ impl CommitLog for EtcdLog {
     }
 
     fn is_leader(&self) -> bool {
-        self.log.state().nodes.is_leader
+        let state = self.log.state();
+        state.nodes.is_leader && state.nodes.alive_at.is_some_and(|at| at.elapsed() < self.log.limits.grace_after)
+    }
+
+    fn owes_grace(&self) -> bool {
+        let state = self.log.state();
+        state.nodes.is_leader && state.nodes.owes_grace
+    }
+
+    fn note_grace(&self) {
+        let mut state = self.log.state();
+        (state.nodes.owes_grace, state.nodes.alive_at) = (false, Some(Instant::now()));
+        drop(state);
+        self.log.granted.notify_one();
+    }
+
+    fn clock_error(&self) -> Option<i64> {
+        let state = self.log.state();
+        state.clocks.error(state.nodes.leader.as_deref(), clocks::now())
     }
 
     fn is_asked(&self) -> bool {
@@ -256,6 +279,7 @@ impl CommitLog for EtcdLog {
             number: state.progress.number,
             behind_for: state.currency.current_at.elapsed(),
             broken: state.broken.clone().map(|Broken(reason)| reason),
+            clock_error: state.clocks.error(state.nodes.leader.as_deref(), clocks::now()),
             nodes: nodes.collect(),
         })
     }

@@ -1,6 +1,6 @@
 //! Nodes of a cluster, as they publish themselves.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Instant};
 
 use agentdex_etcd::KeyValue;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,10 @@ pub(super) struct Nodes {
     pub is_present: bool,
     /// True while this node is the leader.
     pub is_leader: bool,
+    /// Time at which this node, as the leader, last recorded that the cluster can write.
+    pub alive_at: Option<Instant>,
+    /// True if this node leads after a time in which no node could write, and has to extend the expiries of all agents.
+    pub owes_grace: bool,
     /// Name of the leader.
     pub leader: Option<String>,
 }
@@ -52,8 +56,7 @@ impl Nodes {
     }
 
     /// Records the present value of a node's key, or that the key is gone.
-    pub fn note(&mut self, name: Option<String>, kv: &KeyValue) {
-        let Some(name) = name else { return };
+    pub fn note(&mut self, name: String, kv: &KeyValue) {
         match serde_json::from_slice(&kv.value) {
             Ok(entry) => drop(self.entries.insert(name, entry)),
             Err(_) => drop(self.entries.remove(&name)),

@@ -30,6 +30,10 @@ pub(crate) struct Limits {
     pub lease: Duration,
     /// Interval at which a node reports its progress to the other nodes.
     pub update: Duration,
+    /// Time without a write by a leader after which the expiries of all agents are extended.
+    pub grace_after: Duration,
+    /// Maximum difference between the clocks of the nodes.
+    pub skew: Duration,
     /// Interval at which the leader trims the log.
     pub trim: Duration,
     /// Minimum time for which a commit is kept, unless the log is too large.
@@ -50,6 +54,8 @@ impl Default for Limits {
             silence: seconds(5),
             lease: seconds(15),
             update: seconds(5),
+            grace_after: seconds(30),
+            skew: seconds(5),
             trim: seconds(30),
             kept_for: seconds(3600),
             log_bytes: 512 << 20,

@@ -7,7 +7,8 @@ use agentdex_etcd::{Compare, Error, KeyRange, Lease, LeaseState, Op, Range, Txn}
 use super::{
     super::{Broken, Progress},
     ask::ask,
-    log::Log,
+    clocks,
+    log::{Log, State},
     nodes::{NodeEntry, Nodes},
     options::PAUSES,
 };
@@ -33,7 +34,7 @@ impl Log {
                 // The lease was lost, though it was kept for a while.
                 Ok(()) => pause = PAUSES.0,
             }
-            self.change_nodes(|nodes| (nodes.is_present, nodes.is_leader) = (false, false));
+            self.change_nodes(|nodes| (nodes.is_present, nodes.is_leader, nodes.alive_at) = (false, false, None));
             tokio::time::sleep(pause).await;
         }
     }
@@ -47,17 +48,29 @@ impl Log {
         if let Err(error) = self.show_membership().await {
             tracing::debug!(%error, "the node isn't listed as a member yet");
         }
-        let (mut state, mut is_leader) = (lease.state(), false);
+        let (mut state, mut is_elected) = (lease.state(), false);
         loop {
             // Without an answer, the leader is the same as before, as long as its lease is sure.
-            is_leader = match self.can_be_leader() {
-                true => self.become_leader(&lease).await.unwrap_or(is_leader),
-                false => self.resign(&lease).await.map_or(is_leader, |()| false),
+            is_elected = match self.can_be_leader() {
+                true => self.become_leader(&lease).await.unwrap_or(is_elected),
+                false => self.resign(&lease).await.map_or(is_elected, |()| false),
             };
-            self.change_nodes(|nodes| nodes.is_leader = is_leader && *state.borrow_and_update() == LeaseState::Held);
+            let is_leader = is_elected && *state.borrow_and_update() == LeaseState::Held;
+            let is_new = is_leader && !self.state().nodes.is_leader;
+            self.change_nodes(|nodes| nodes.is_leader = is_leader);
+            if is_leader {
+                match self.record_life(is_new).await {
+                    Err(Error::Closed) => return Err(Error::Closed.into()),
+                    Err(error) => tracing::debug!(%error, "the leader can't write"),
+                    Ok(()) => {}
+                }
+            } else {
+                self.state().nodes.owes_grace = false;
+            }
             tokio::select! {
                 () = lease.lost() => return Ok(()),
                 _ = state.changed() => continue,
+                () = self.granted.notified() => continue,
                 () = tokio::time::sleep(self.limits.update) => {}
             }
             let update = Txn::new()
@@ -112,7 +125,37 @@ impl Log {
     /// True if the store of this node has kept up with the log, so that the node can work for the others.
     fn can_be_leader(&self) -> bool {
         let state = self.state();
-        state.broken.is_none() && state.currency.current_at.elapsed() < self.limits.lease
+        let has_kept_up = state.broken.is_none() && state.currency.current_at.elapsed() < self.limits.lease;
+        has_kept_up && state.clocks.error(state.nodes.leader.as_deref(), clocks::now()).is_none()
+    }
+
+    /// Records that the cluster can write, as its leader. If it couldn't for a while, agents couldn't renew their
+    /// registrations, so this node first has to extend their expiries. `is_new` is true if this node has just become the
+    /// leader.
+    async fn record_life(&self, is_new: bool) -> Result<(), Error> {
+        if self.state().nodes.owes_grace {
+            return Ok(());
+        }
+        let alive_at = if is_new { None } else { self.state().nodes.alive_at };
+        let is_alive = match alive_at {
+            Some(at) => at.elapsed() < self.limits.grace_after,
+            None => {
+                let found = self.client.range(&Range::new(KeyRange::key(self.keys.alive()))).await?;
+                let recorded =
+                    found.body.kvs.first().and_then(|kv| str::from_utf8(&kv.value).ok()?.parse::<i64>().ok());
+                let oldest = Timestamp::now().0.saturating_sub_unsigned(self.limits.grace_after.as_millis() as u64);
+                recorded.is_some_and(|at| at > oldest)
+            }
+        };
+        if !is_alive {
+            self.state().nodes.owes_grace = true;
+            self.notify();
+            return Ok(());
+        }
+        let (sent, now) = (Instant::now(), Timestamp::now().0.to_string());
+        self.client.put(self.keys.alive(), now, 0).await?;
+        self.state().nodes.alive_at = Some(sent);
+        Ok(())
     }
 
     /// Leaves the leadership to another node, if this node is the leader.
@@ -174,7 +217,11 @@ impl Log {
         let mut state = self.state();
         state.nodes.note_leader(leader.body.kvs.first());
         state.nodes.entries.clear();
-        answer.body.kvs.iter().for_each(|kv| state.nodes.note(self.keys.node_name(&kv.key), kv));
+        for kv in &answer.body.kvs {
+            self.keys.node_name(&kv.key).into_iter().for_each(|name| state.nodes.note(name, kv));
+        }
+        let State { nodes, clocks, .. } = &mut *state;
+        clocks.retain(|name| nodes.entries.contains_key(name));
         Ok(())
     }
 }

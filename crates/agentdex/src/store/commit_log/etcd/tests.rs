@@ -42,6 +42,8 @@ use crate::{
     },
 };
 
+mod leading;
+
 const CLUSTER: &str = "zoo";
 
 const LIMITS: Limits = Limits {
@@ -49,6 +51,8 @@ const LIMITS: Limits = Limits {
     silence: Duration::from_millis(300),
     lease: Duration::from_secs(2),
     update: Duration::from_millis(200),
+    grace_after: Duration::from_secs(30),
+    skew: Duration::from_secs(5),
     trim: Duration::from_millis(200),
     kept_for: Duration::from_secs(3600),
     log_bytes: 512 << 20,
