@@ -71,7 +71,7 @@ fn lacking(members: &Map<String, Value>) -> String {
     let known: Vec<String> = formats
         .map(|format| format!("{} ({}), recognized by {}", format.noun, format.name, format.recognized_by))
         .collect();
-    format!("known documents are {}", known.join("; "))
+    format!("it looks like none of the following: {}", known.join("; "))
 }
 
 fn unclear(message: String) -> Error {

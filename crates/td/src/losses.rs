@@ -55,7 +55,8 @@ pub struct Losses {
     pub properties: Vec<String>,
     /// Names of events.
     pub events: Vec<String>,
-    /// Forms of the Thing and of affordances that still exist, such as `actions.forecast to https://weather.example/`.
+    /// Forms of the Thing, and of affordances that are not missing themselves, such as
+    /// `actions.forecast to https://weather.example/`.
     pub forms: Vec<String>,
     /// Names of security definitions.
     pub security_definitions: Vec<String>,

@@ -97,7 +97,8 @@ fn parts(bytes: Vec<u8>, boundary: String, types: &[(&str, Syntax)]) -> Result<D
             _ => return Err(malformed("parts must be named `document` or `component`")),
         }
         if components.len() > MAX_PARTS {
-            return Err(Error::LimitExceeded { what: "number of parts", maximum: MAX_PARTS as u64 }.into());
+            let what = "number of parts named `component`";
+            return Err(Error::LimitExceeded { what, maximum: MAX_PARTS as u64 }.into());
         }
     }
     let main = main.ok_or_else(|| malformed("the part `document` is missing"))?;
@@ -174,7 +175,7 @@ mod tests {
             (vec![document(), part("name=\"other\"", "", "{}")], "must be named"),
             (vec![part("name=\"document\"", "text/html", "{}")], "must be application/json"),
             (vec!["--limit\r\nbroken".to_owned()], "malformed multipart"),
-            ((0..102).map(|_| part("name=\"component\"", "", "{}")).collect(), "number of parts"),
+            ((0..102).map(|_| part("name=\"component\"", "", "{}")).collect(), "number of parts named `component`"),
         ] {
             let refusal = read(&parts).unwrap_err();
             assert!(refusal.contains(words), "{refusal}");

@@ -11,7 +11,7 @@ use crate::{
 /// Maximum length of a subject in the audit trail.
 const MAX_SHOWN: usize = 128;
 
-/// Options for a trusted authorization server, whose access tokens are accepted. For
+/// Options for a trusted authorization server, whose access tokens are accepted. Passed to
 /// [`crate::registry::Builder::issuer`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]

@@ -55,7 +55,7 @@ const MOST_CACHED: usize = 8192;
 
 static BUILT_IN: LazyLock<Table> = LazyLock::new(|| Table::read(include_bytes!("table.bin")).unwrap_or_default());
 
-/// Table of words and pieces. The default table is empty.
+/// Table of English words and of word pieces of other languages, with their vectors. The default table is empty.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     dimensions: usize,

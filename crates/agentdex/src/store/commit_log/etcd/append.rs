@@ -59,7 +59,7 @@ impl Log {
             return None;
         }
         if !is_present && !attempt.may_be_applied {
-            let reason = "this node isn't present in etcd yet".into();
+            let reason = "this node isn't registered in etcd yet".into();
             return Some(Err(Error::NotSent { endpoint: self.client.endpoint(), reason }));
         }
         if !attempt.has_parts && !encoded.parts.is_empty() {

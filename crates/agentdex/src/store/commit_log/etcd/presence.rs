@@ -28,7 +28,7 @@ impl Log {
                 }
                 Err(Absence::Etcd(Error::Closed)) => return,
                 Err(Absence::Etcd(error)) => {
-                    tracing::debug!(%error, "the node isn't present in etcd");
+                    tracing::debug!(%error, "the node isn't registered in etcd");
                     pause = (pause * 2).min(PAUSES.1);
                 }
                 // The lease was lost, though it was kept for a while.
