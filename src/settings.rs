@@ -207,10 +207,11 @@ pub struct Settings {
     /// Number of consecutive failed polls after which an agent is marked as stale
     #[arg(long, help_heading = "Outgoing requests", value_name = "NUMBER", default_value_t = 5, value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub stale_after: u32,
-    /// URLs of the members of etcd, separated by commas: run as a node of a cluster, whose log is in etcd
+    /// URLs of the members of etcd, separated by commas. The server then runs as a node of a cluster whose log is in
+    /// etcd
     #[arg(long, help_heading = "Cluster", value_name = "URL", value_delimiter = ',', hide = true)]
     pub cluster: Vec<String>,
-    /// Found the cluster with the content of this data directory if etcd has no cluster with this name
+    /// Create the cluster with the content of this data directory if etcd has no cluster with this name
     #[arg(long, help_heading = "Cluster", hide = true)]
     pub cluster_init: bool,
     /// Name of the cluster

@@ -176,7 +176,7 @@ fn a_directory_of_a_node_is_refused_elsewhere_and_can_be_backed_up() {
     // A registry of its own.
     ServerProcess::start(&other, &[]).kill();
     let (status, error) = refused(&cluster, &other, &arguments(&cluster.etcd.url(), "agentdex"));
-    assert!(status == 3 && error.contains("another registry"), "{status}: {error}");
+    assert!(status == 3 && error.contains("a different registry"), "{status}: {error}");
     // Its etcd is wiped, and the way out is a backup.
     cluster.etcd.kill();
     cluster.etcd.wipe();

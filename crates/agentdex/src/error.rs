@@ -417,7 +417,7 @@ pub enum Error {
     #[error("the outcome of this write is unknown; read the Thing before you repeat the write")]
     OutcomeUnknown,
     /// The shared log of several stores does not respond. Nothing was written.
-    #[error("the shared log does not respond; nothing was written")]
+    #[error("the log of the cluster does not respond; nothing was written")]
     LogUnavailable,
     /// The clock of this node of a cluster differs from those of most other nodes. Nothing was written.
     #[error("the clock of this node is {} s {} the clocks of most other nodes; nothing was written. Correct the clock, or \

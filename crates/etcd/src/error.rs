@@ -81,7 +81,7 @@ pub enum Error {
         reason: String,
     },
     /// The events of a watch were compacted: read the range, then watch from the revision of that answer.
-    #[error("etcd at {endpoint} has compacted its history up to revision {revision}")]
+    #[error("etcd at {endpoint} has compacted its history before revision {revision}")]
     Compacted {
         /// Endpoint of the watch.
         endpoint: Endpoint,

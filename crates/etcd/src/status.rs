@@ -49,7 +49,7 @@ pub(crate) fn classify(status: &Status, endpoint: &Endpoint) -> Error {
         Code::PermissionDenied => Refusal::PermissionDenied,
         Code::Unimplemented => Refusal::Unimplemented,
         Code::NotFound | Code::AlreadyExists | Code::FailedPrecondition => Refusal::Other,
-        code => return Error::NoAnswer { endpoint, reason: format!("code {}: {message}", code as i32) },
+        code => return Error::NoAnswer { endpoint, reason: format!("gRPC code {}: {message}", code as i32) },
     };
     Error::Refused { endpoint, refusal, message }
 }

@@ -297,14 +297,15 @@ impl Log {
 
     /// Returns the reason for no longer following a log that was replaced by another log.
     pub(super) fn replaced(&self) -> String {
-        "the log of this cluster in etcd was replaced or removed after the start of this node".into()
+        "the log of this cluster in etcd was replaced or removed after this node started".into()
     }
 
     /// Returns the reason for no longer following a log without the commits after `last`, the last commit of this
     /// store.
     pub(super) fn trimmed(&self, last: u64) -> String {
         format!(
-            "the log in etcd no longer continues from commit {last}, the last commit of this node: the node was offline for too long, or etcd was restored from an older copy"
+            "the log in etcd no longer continues from commit {last}, the last commit of this node: the node was \
+             offline for too long, or etcd was restored from an older copy"
         )
     }
 

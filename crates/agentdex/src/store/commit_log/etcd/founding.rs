@@ -79,8 +79,12 @@ pub(super) struct Follower {
 impl Follower {
     pub fn of(store: &LastCommit<'_>) -> Result<Follower, NotOpened> {
         let place = store.stamp.map(Place::decode).transpose();
-        let place =
-            place.map_err(|error| NotOpened::Refused(format!("its place in the log can't be read: {error}")))?;
+        let place = place.map_err(|error| {
+            NotOpened::Refused(format!(
+                "its record of the last commit can't be read: {error}; start with a copy of another node's data \
+                 directory"
+            ))
+        })?;
         Ok(Follower { identity: store.identity, number: store.number, sum: store.sum, place })
     }
 }
@@ -108,8 +112,8 @@ impl Founding {
         let Meta { registry, epoch, from, sum, .. } = self.check_version(found)?.meta;
         if from != OF_NEW_STORE || sum != hexadecimal(0) {
             return Err(NotOpened::Refused(
-                "the cluster was founded with data, which its log doesn't contain; start with a copy of another node's \
-                 data directory"
+                "the log doesn't contain the data with which the cluster was founded; instead of a new directory, \
+                 start with a copy of another node's data directory"
                     .into(),
             ));
         }
@@ -136,8 +140,8 @@ impl Founding {
         let Meta { registry, epoch, from, sum, .. } = &meta;
         if (*registry, Epoch(*epoch)) != (store.identity.registry, store.identity.epoch) {
             let reason = format!(
-                "it contains another registry, or another epoch of the registry, than the cluster {:?}; use the data \
-                 directory of a node of this cluster, or an empty one",
+                "it contains a different registry, or a different epoch of the registry, than the cluster {:?}; use \
+                 the data directory of a node of this cluster, or an empty one",
                 self.cluster
             );
             return Err(NotOpened::Refused(reason));
@@ -145,8 +149,8 @@ impl Founding {
         match &store.place {
             Some(place) => self.check_place(&store, place)?,
             None if (store.number, &hexadecimal(store.sum)) != (*from, sum) => {
-                let reason = "its content is not that with which the cluster was founded; use the data directory of a \
-                              node of this cluster, or an empty one";
+                let reason = "its content differs from the content with which the cluster was founded; use the data \
+                              directory of a node of this cluster, or an empty one";
                 return Err(NotOpened::Refused(reason.into()));
             }
             None => {}
@@ -160,7 +164,8 @@ impl Founding {
         match (digest, &store.place) {
             (None, _) => Err(self.does_not_continue(store.number).await?),
             (Some(found), Some(place)) if found != place.digest => Err(NotOpened::Refused(format!(
-                "etcd has another commit {} than this node: it was restored from an older copy, or is another one",
+                "commit {} in etcd differs from the same commit of this node: etcd was restored from an older copy, or \
+                 replaced by a different etcd",
                 store.number
             ))),
             (Some(digest), _) => {
@@ -186,7 +191,7 @@ impl Founding {
             }
             if started.elapsed() >= self.limits.start_wait {
                 let reason = format!(
-                    "etcd has no cluster {:?}; start a single node with --cluster-init, once, to found it",
+                    "etcd has no cluster named {:?}; to create it, start a single node with --cluster-init once",
                     self.cluster
                 );
                 return Err(NotOpened::Unavailable(reason));
@@ -223,8 +228,8 @@ impl Founding {
         let Meta { layout, format, .. } = found.meta;
         if (layout, format) != (LAYOUT, FORMAT_VERSION) {
             return Err(NotOpened::Refused(format!(
-                "the log in etcd has layout {layout} and format {format}, and this program supports layout {LAYOUT} and \
-                 format {FORMAT_VERSION}"
+                "the log in etcd has layout {layout} and format {format}, but this program supports layout {LAYOUT} \
+                 and format {FORMAT_VERSION}"
             )));
         }
         Ok(found)
@@ -240,8 +245,8 @@ impl Founding {
         }
         if place.number != store.number {
             return Err(NotOpened::Refused(format!(
-                "it was changed outside of the cluster: it ends at commit {}, but the last commit of the cluster in it is \
-                 {}; start with a copy of another node's data directory",
+                "it was changed outside of the cluster: it ends at commit {}, but its last commit from the log of the \
+                 cluster is {}; start with a copy of another node's data directory",
                 store.number, place.number
             )));
         }
@@ -266,13 +271,14 @@ impl Founding {
         let is_trimmed = found(0).is_some_and(|kv| trimmed_of(&kv.value) >= number) || found(1).is_some();
         let reason = if is_trimmed {
             format!(
-                "the log in etcd no longer contains commit {number}, with which it would continue (a node is offline for \
-                 too long after 24 hours); start with a copy of another node's data directory"
+                "the log in etcd no longer contains commit {number}, from which this node would continue (for a \
+                 stopped node, commits are kept for at most 24 hours); start with a copy of another node's data \
+                 directory"
             )
         } else {
             format!(
-                "etcd lacks the last commit of this node, {number}: it was restored from an older copy, or is another \
-                 one; {WAYS_OUT}"
+                "etcd lacks commit {number}, the last commit of this node: etcd was restored from an older copy, or \
+                 replaced by a different etcd; {WAYS_OUT}"
             )
         };
         Ok(NotOpened::Refused(reason))
@@ -300,8 +306,9 @@ impl Founding {
 }
 
 /// Remedies for an etcd without the data of the cluster.
-const WAYS_OUT: &str = "restore etcd's data, or found a new cluster: `agentdex backup --data` of the most recent node, \
-                        `agentdex restore`, and `agentdex serve` with another --cluster-name and --cluster-init";
+const WAYS_OUT: &str = "restore etcd's data, or create a new cluster: back up the most up-to-date node (`agentdex \
+                        backup --data`), restore the backup into a new directory (`agentdex restore`), and start a \
+                        node on it (`agentdex serve` with another --cluster-name and --cluster-init)";
 
 pub(super) fn unavailable(error: &Error) -> NotOpened {
     NotOpened::Unavailable(error.to_string())

@@ -88,7 +88,7 @@ impl Log {
 
     /// Stops following the log for good.
     pub fn break_off(&self, broken: Broken) {
-        tracing::error!(reason = %broken.0, "the log of the cluster can't be followed any more");
+        tracing::error!(reason = %broken.0, "the log of the cluster can no longer be followed");
         self.state().broken.get_or_insert(broken);
         self.notify();
     }

@@ -34,8 +34,8 @@ impl Place {
         if self.seen.cluster == header.cluster_id && self.seen.revision <= header.revision {
             return Ok(());
         }
-        Err("etcd was restored from an older copy, or is another one: it has a lower revision than before, or another \
-             cluster id"
+        Err("etcd was restored from an older copy, or replaced by a different etcd: its revision is lower than before, \
+             or its cluster id differs"
             .into())
     }
 }

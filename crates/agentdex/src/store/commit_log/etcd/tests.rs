@@ -426,12 +426,12 @@ fn a_directory_of_a_node_is_written_by_its_cluster_alone() {
     // A registry of its own, and one that was changed outside of the cluster.
     let own = root.path().join("own");
     Store::open(&own, Options::default()).unwrap().close();
-    assert!(refusal(&node, &own).contains("another registry"));
+    assert!(refusal(&node, &own).contains("a different registry"));
     let copy = CopiedDirectory::of_store(&path, root.path().join("copy")).unwrap();
     copy.leave_cluster().unwrap();
     let alone = Store::open(copy.path(), Options::default()).unwrap();
     alone.close();
-    assert!(refusal(&node, copy.path()).contains("is not that with which the cluster was founded"));
+    assert!(refusal(&node, copy.path()).contains("differs from the content with which the cluster was founded"));
     Store::open(&path, of_cluster(node)).unwrap().close();
 }
 
@@ -448,7 +448,7 @@ fn an_etcd_that_lacks_commits_of_a_node_is_refused() {
     let put = |key: Vec<u8>, value: Vec<u8>| change(&etcd, async |client| client.put(key, value, 0).await.unwrap());
     // Another commit, and none at all.
     put(keys.commit(last), [&stored[..60], &[0; 16], &stored[76..]].concat());
-    assert!(refusal(&node, &path).contains("another commit"));
+    assert!(refusal(&node, &path).contains("differs from the same commit"));
     let delete = |range: KeyRange| {
         change(&etcd, async |client| ask(client, &Txn::new().then([Op::delete_range(range)])).await.unwrap())
     };
@@ -469,7 +469,7 @@ fn an_etcd_that_lacks_commits_of_a_node_is_refused() {
     let meta = other.read(Range::new(KeyRange::key(keys.meta()))).remove(0).1;
     put(keys.meta(), meta);
     put(keys.commit(1), Vec::new());
-    assert!(refusal(&etcd.node(3, true), &first).contains("another one"), "another etcd");
+    assert!(refusal(&etcd.node(3, true), &first).contains("replaced by a different etcd"), "another etcd");
 }
 
 #[test]
@@ -486,7 +486,7 @@ fn a_log_is_founded_once_and_only_for_its_registry() {
     for identity in
         [Identity { registry: of_other, ..store().identity }, Identity { epoch: of_epoch, ..store().identity }]
     {
-        assert!(refused(&LastCommit { identity, ..store() }).contains("another registry, or another epoch"));
+        assert!(refused(&LastCommit { identity, ..store() }).contains("a different registry, or a different epoch"));
     }
     assert!(refused(&LastCommit { number: 5, ..store() }).contains("founded"));
     assert!(refused(&LastCommit { sum: 6, ..store() }).contains("founded"));

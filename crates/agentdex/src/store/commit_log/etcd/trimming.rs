@@ -103,11 +103,13 @@ impl Log {
             // If etcd is full, it takes no membership, but can be trimmed.
             let shown = self.show_membership().await;
             let trimmed = if is_leader { self.trim_once(&mut ends, end).await } else { Ok(()) };
-            for error in [shown.err(), trimmed.err()].into_iter().flatten() {
+            let done =
+                [("publishing the membership of this node", shown), ("trimming the log of the cluster", trimmed)];
+            for (doing, error) in done.into_iter().filter_map(|(doing, result)| Some((doing, result.err()?))) {
                 if matches!(error, Error::Closed) {
                     return;
                 }
-                tracing::debug!(%error, "the log of the cluster can't be trimmed now");
+                tracing::debug!(%error, "{doing} failed; retrying later");
             }
         }
     }
