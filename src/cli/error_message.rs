@@ -92,6 +92,9 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
             }
             404 if problem.code == "no-such-key" => Some("`agentdex keys list` lists the keys"),
             404 if problem.code == "not-tracked" => Some("`agentdex imports` lists the tracked sources"),
+            404 if problem.code == "not-clustered" => Some(
+                "nodes of a cluster run with `agentdex serve --cluster`; `agentdex status` shows a single registry",
+            ),
             404 if problem.code == "unknown-path" => {
                 Some("set --url or AGENTDEX_URL to the registry's URL, without the path of a resource")
             }

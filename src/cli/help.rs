@@ -27,6 +27,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "check",
             "salvage",
             "clock",
+            "cluster",
             "mqtt",
         ],
     ),

@@ -12,6 +12,7 @@ mod calling;
 mod chat;
 mod check;
 mod clock;
+mod cluster;
 mod completions;
 mod conflicts;
 mod connect;
@@ -182,6 +183,8 @@ enum RegistryCommand {
     Keys(keys::Arguments),
     /// Reset the log's time after the system clock ran ahead.
     Clock(clock::Arguments),
+    /// Show the state of a cluster, in which several nodes serve the same agents.
+    Cluster(cluster::Arguments),
     /// Print changes as they happen.
     #[command(visible_alias = "subscribe")]
     Watch(watch::Arguments),
@@ -253,6 +256,7 @@ impl RegistryCommand {
             Self::Keys(keys::Arguments { action, .. }) => keys::run(&action, &registry()?).await,
             Self::Clock(clock::Arguments { data: Some(directory), action }) => clock::run_in(&directory, &action),
             Self::Clock(clock::Arguments { action, .. }) => clock::run(&action, &registry()?).await,
+            Self::Cluster(arguments) => cluster::run(&arguments, registry).await,
             Self::Watch(arguments) => watch::run(&arguments, &registry()?).await,
             Self::Backup(backup::Take { data: Some(directory), target }) => backup::take_of(&directory, &target),
             Self::Backup(backup::Take { target, .. }) => backup::take(&target, &registry()?).await,

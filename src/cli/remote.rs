@@ -137,12 +137,13 @@ impl Remote {
 }
 
 /// Resources of a registry. A URL with one of them was probably copied from a browser or from an example with curl.
-const RESOURCES: [&str; 17] = [
+const RESOURCES: [&str; 18] = [
     "things",
     "mcp",
     "search",
     "events",
     "changes",
+    "cluster",
     "docs",
     "queries",
     "import",

@@ -67,6 +67,7 @@ fn unreachable_registry_is_an_object_in_all_commands() {
         vec!["keys", "list"],
         vec!["keys", "create", "--role", "read", "--owner", "us"],
         vec!["clock", "accept"],
+        vec!["cluster", "status"],
         vec!["watch"],
         vec!["backup", &new],
         vec!["records", "export", &new],

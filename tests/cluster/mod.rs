@@ -75,6 +75,11 @@ fn cluster(server: &ServerProcess) -> Value {
     get(server, "/cluster").expect(200).json()
 }
 
+/// Runs `cluster status` for a node.
+fn cluster_status(server: &ServerProcess, arguments: &[&str]) -> Output {
+    agentdex().args(["cluster", "status", "--url", server.url()]).args(arguments).output().unwrap()
+}
+
 fn cursor(server: &ServerProcess) -> Value {
     get(server, "/health/ready").expect(200).json()["cursor"].clone()
 }
@@ -218,8 +223,39 @@ fn a_node_without_etcd_stops_serving_and_goes_on_later() {
 }
 
 #[test]
+fn the_command_line_shows_the_nodes() {
+    let Some(cluster_of) = Cluster::start() else { return };
+    let nodes = [cluster_of.node(1, &[]), cluster_of.node(2, &[])];
+    eventually("both know each other and the leader", || {
+        nodes.iter().all(|node| {
+            let state = cluster(node);
+            state["nodes"].as_array().unwrap().len() == 2 && state["leader"].is_string()
+        })
+    });
+    let printed = |arguments: &[&str]| {
+        let output = cluster_status(&nodes[1], arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = printed(&[]);
+    assert!(text.starts_with("cluster agentdex: node-2 is at commit "), "{text}");
+    let row = |name: &str| text.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
+    assert!(row("node-2").ends_with("this node") && !row("node-1").contains("this node"), "{text}");
+    assert_eq!(text.matches("leader").count(), 1, "{text}");
+    let state: Value = serde_json::from_str(&printed(&["--json"])).unwrap();
+    assert_eq!((&state["name"], &state["node"]), (&json!("agentdex"), &json!("node-2")));
+    assert_eq!(state["nodes"].as_array().unwrap().len(), 2, "{state}");
+}
+
+#[test]
 fn a_registry_of_its_own_has_no_cluster() {
     let root = tempfile::tempdir().unwrap();
     let alone = ServerProcess::start(root.path(), &[]);
     get(&alone, "/cluster").problem(404, "not-clustered");
+    let (status, error) = failure(&cluster_status(&alone, &[]));
+    assert!(status == 1 && error.contains("not a node of a cluster"), "{status}: {error}");
+    let refused = cluster_status(&alone, &["--json"]);
+    let error: Value = serde_json::from_slice(&refused.stderr).unwrap();
+    assert_eq!(error["problem"]["code"], "not-clustered", "{error}");
+    assert!(error["hint"].is_string(), "{error}");
 }

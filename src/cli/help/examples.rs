@@ -279,6 +279,13 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     ),
     ("clock accept", &[("Reset the log's time to the system clock", "agentdex clock accept")]),
     (
+        "cluster status",
+        &[
+            ("Show the nodes of a cluster", "agentdex cluster status --url https://node-1.example"),
+            ("Print the state as JSON, for a script", "agentdex cluster status --json"),
+        ],
+    ),
+    (
         "mqtt resync",
         &[(
             "Republish everything",
