@@ -80,6 +80,16 @@ fn cluster_status(server: &ServerProcess, arguments: &[&str]) -> Output {
     agentdex().args(["cluster", "status", "--url", server.url()]).args(arguments).output().unwrap()
 }
 
+fn metrics(server: &ServerProcess) -> String {
+    get(server, "/metrics").expect(200).text().to_owned()
+}
+
+fn metric(server: &ServerProcess, name: &str) -> f64 {
+    let text = metrics(server);
+    let values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    values.map(|value| value.parse().unwrap()).next().unwrap_or_else(|| panic!("no {name} in {text}"))
+}
+
 fn cursor(server: &ServerProcess) -> Value {
     get(server, "/health/ready").expect(200).json()["cursor"].clone()
 }
@@ -216,8 +226,12 @@ fn a_node_without_etcd_stops_serving_and_goes_on_later() {
     get(&node, "/metrics").expect(200);
     assert!(cluster(&node)["behind_for"].as_f64().unwrap() >= 6.0);
     eventually("it isn't ready", || get(&node, "/health/ready").status == 503);
+    eventually("it isn't connected", || metric(&node, "agentdex_cluster_connected") == 0.0);
+    assert_eq!(metric(&node, "agentdex_cluster_leader"), 0.0, "another node may lead by now");
+    assert!(metric(&node, "agentdex_cluster_behind_seconds") >= 10.0);
     cluster_of.etcd.run();
     eventually("it goes on", || title(&node, "urn:example:a").is_some());
+    eventually("it is connected", || metric(&node, "agentdex_cluster_connected") == 1.0);
     eventually("it writes", || put(&node, "urn:example:b", "Two").status == 201);
     get(&node, "/health/ready").expect(200);
 }
@@ -248,10 +262,58 @@ fn the_command_line_shows_the_nodes() {
 }
 
 #[test]
+fn nodes_have_metrics_that_are_documented() {
+    let Some(cluster_of) = Cluster::start() else { return };
+    let nodes = [cluster_of.node(1, &[]), cluster_of.node(2, &[])];
+    put(&nodes[0], "urn:example:a", "One").expect(201);
+    let all = |name: &str| nodes.each_ref().map(|node| metric(node, name));
+    eventually("both are connected", || all("agentdex_cluster_connected") == [1.0; 2]);
+    eventually("both know each other", || all("agentdex_cluster_nodes") == [2.0; 2]);
+    eventually("a single node leads", || all("agentdex_cluster_leader").iter().sum::<f64>() == 1.0);
+    eventually("both have the write", || {
+        let commits = all("agentdex_cluster_commit");
+        commits == all("agentdex_cluster_end") && commits[0] == commits[1]
+    });
+    assert!(all("agentdex_cluster_behind_seconds").iter().all(|seconds| *seconds < 60.0));
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations/monitor.md")).unwrap();
+    let text = metrics(&nodes[0]);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut documented = 0;
+    for pair in lines.windows(2) {
+        let Some((name, help)) = pair[0].strip_prefix("# HELP ").and_then(|line| line.split_once(' ')) else {
+            continue;
+        };
+        if name.starts_with("agentdex_cluster_") {
+            let kind = pair[1].strip_prefix(&format!("# TYPE {name} ")).unwrap();
+            assert!(page.contains(&format!("| `{name}` | {kind} | {help} |\n")), "{name}, {kind}: {help}");
+            documented += 1;
+        }
+    }
+    assert_eq!(documented, page.matches("| `agentdex_cluster_").count());
+}
+
+#[test]
+fn metrics_of_a_cluster_are_for_admins() {
+    let Some(cluster_of) = Cluster::start() else { return };
+    let directory = cluster_of.directory(1);
+    let data = directory.to_str().unwrap();
+    let output =
+        agentdex().args(["keys", "create", "--role", "admin", "--owner", "ops", "--data", data]).output().unwrap();
+    let key = String::from_utf8(output.stdout).unwrap();
+    let node = cluster_of.node(1, &["--auth", "--public-read"]);
+    assert!(!metrics(&node).contains("agentdex_cluster_"));
+    let call = Call::new("GET", &format!("{}/metrics", node.url()));
+    let answer = call.header("authorization", &format!("Bearer {}", key.trim())).send().expect(200);
+    assert!(answer.text().contains("agentdex_cluster_nodes"), "{}", answer.text());
+}
+
+#[test]
 fn a_registry_of_its_own_has_no_cluster() {
     let root = tempfile::tempdir().unwrap();
     let alone = ServerProcess::start(root.path(), &[]);
     get(&alone, "/cluster").problem(404, "not-clustered");
+    assert!(!metrics(&alone).contains("agentdex_cluster_"));
     let (status, error) = failure(&cluster_status(&alone, &[]));
     assert!(status == 1 && error.contains("not a node of a cluster"), "{status}: {error}");
     let refused = cluster_status(&alone, &["--json"]);

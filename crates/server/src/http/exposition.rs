@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use actix_web::{HttpRequest, HttpResponse, web::Data};
+use agentdex_api::Cluster;
 
 use super::{
     blocking::blocking,
@@ -14,6 +15,9 @@ use super::{
     process,
 };
 use crate::registry::FollowerStatus;
+
+/// Minimum delay of a disconnected node, in seconds.
+const MOST_BEHIND: f64 = 10.0;
 
 /// Read metrics for Prometheus
 #[cfg_attr(debug_assertions, utoipa::path(
@@ -30,6 +34,7 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     let mut text = String::new();
     let registry = context.registry(&request);
     let last = registry.last_seq().0;
+    let sees_everything = registry.grants().is_none();
     let read = move || Ok((registry.status(), registry.metrics(), process::memory(), process::open_descriptors()));
     let (status, metrics, memory, descriptors) = blocking(read).await?;
     head(&mut text, "agentdex_build_info", "gauge", "The version, always 1.");
@@ -43,6 +48,9 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
         "Whether writes are accepted.",
         u64::from(status.closed_to_writes.is_none() && status.disk_full.is_none()),
     );
+    if let Some(cluster) = status.cluster.as_ref().filter(|_| sees_everything) {
+        write_cluster(&mut text, cluster);
+    }
     write_places(&mut text, "connections", "HTTP connections", &context.connections);
     write_places(&mut text, "streams", "event streams, long polls, and WebSockets", &context.streams);
     let of_process = [
@@ -94,6 +102,27 @@ fn write_tls(text: &mut String, status: &crate::tls::Status) {
     for (name, help, value) in counters {
         head(text, name, "counter", help);
         let _ = writeln!(text, "{name} {value}");
+    }
+}
+
+fn write_cluster(text: &mut String, cluster: &Cluster) {
+    let name = "agentdex_cluster_behind_seconds";
+    head(text, name, "gauge", "Time since this node last had all commits of the cluster.");
+    let _ = writeln!(text, "{name} {}", cluster.behind_for);
+    // Without an answer of etcd, the nodes and the leader are those of the last answer.
+    let is_listed = cluster.nodes.iter().any(|node| node.name == cluster.node);
+    let is_connected = is_listed && cluster.behind_for < MOST_BEHIND;
+    let is_leader = is_connected && cluster.leader.as_ref() == Some(&cluster.node);
+    let nodes = u64::try_from(cluster.nodes.len()).unwrap_or(u64::MAX);
+    let connected = "Whether etcd lists this node, and this node has kept up in the last 10 s.";
+    for (name, help, value) in [
+        ("commit", "Number of the last commit in this node.", cluster.commit),
+        ("end", "Number of the last commit in the log of the cluster.", cluster.log_end),
+        ("connected", connected, u64::from(is_connected)),
+        ("leader", "Whether this node leads the cluster.", u64::from(is_leader)),
+        ("nodes", "Running nodes.", nodes),
+    ] {
+        gauge(text, &format!("agentdex_cluster_{name}"), help, value);
     }
 }
 
