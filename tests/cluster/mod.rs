@@ -274,6 +274,8 @@ fn nodes_have_metrics_that_are_documented() {
         let commits = all("agentdex_cluster_commit");
         commits == all("agentdex_cluster_end") && commits[0] == commits[1]
     });
+    assert!(metric(&nodes[0], "agentdex_cluster_appended_total") >= 1.0);
+    assert!(metric(&nodes[0], "agentdex_cluster_append_seconds_sum") > 0.0);
     assert!(all("agentdex_cluster_behind_seconds").iter().all(|seconds| *seconds < 60.0));
     let page =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations/monitor.md")).unwrap();

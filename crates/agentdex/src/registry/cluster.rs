@@ -5,7 +5,7 @@ use std::time::Duration;
 use agentdex_api::{Cluster, ClusterNode};
 
 use super::Registry;
-use crate::store::LogStatus;
+use crate::store::{AppendCounts, LogStatus};
 
 impl Registry {
     /// Returns the state of the cluster, as known to this node, or `None` if this registry is not a node of a cluster.
@@ -31,6 +31,12 @@ impl Registry {
             nodes: nodes.collect(),
             problem: broken,
         })
+    }
+
+    /// Returns counts of the commits that this node has appended to the log of its cluster, or `None` if this registry is
+    /// not a node of a cluster.
+    pub fn append_counts(&self) -> Option<AppendCounts> {
+        self.behind_for().map(|_| self.0.store.append_counts())
     }
 
     /// Returns the time since this node last contained all writes of its cluster, or `None` if this registry is not a

@@ -141,8 +141,8 @@ use self::{
 use crate::Error;
 #[doc(inline)]
 pub use crate::store::{
-    Checked, Expiry, Fault, Inspection, Logged, LoggedChange, Membership, Options as StoreOptions, Original, Salvaged,
-    Verdict,
+    AppendCounts, Checked, Expiry, Fault, Inspection, Logged, LoggedChange, Membership, Options as StoreOptions,
+    Original, Salvaged, Verdict,
 };
 use crate::{
     Result,

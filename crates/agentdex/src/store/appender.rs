@@ -173,7 +173,7 @@ impl Appender {
             check_size(&staged.sealed.pairs)?;
             let commit = self.commit_of(&staged, has_more());
             *fate = Fate::Sent;
-            match log.append(&commit) {
+            match self.send(&commit) {
                 Appended::Done(stamp) => {
                     *fate = Fate::Decided(outcome);
                     let local = stamped(stamp);
@@ -184,6 +184,7 @@ impl Appender {
                 }
                 Appended::Taken => *fate = Fate::NotSent,
                 Appended::Unknown => {
+                    self.view.appends.count_unknown();
                     *self.undecided() = Some(commit);
                     self.is_behind.store(true, Ordering::Relaxed);
                     return Err(Error::OutcomeUnknown);
@@ -195,6 +196,14 @@ impl Appender {
                 Appended::Lost(Broken(reason)) => return Err(self.closed_by(reason)),
             }
         }
+    }
+
+    /// Appends a commit to the log, and counts the outcome.
+    fn send(&self, commit: &Arc<Commit>) -> Appended {
+        let started = Instant::now();
+        let appended = self.log.append(commit);
+        self.view.appends.count(&appended, started.elapsed());
+        appended
     }
 
     /// Installs commits that have arrived, and tries to determine the outcome of a commit if it is unknown. Returns
@@ -209,7 +218,7 @@ impl Appender {
                 *self.undecided() = None;
                 continue;
             }
-            match self.log.append(&commit) {
+            match self.send(&commit) {
                 Appended::Done(stamp) => self.install_all([Arrived { pairs: commit.pairs.clone(), stamp }])?,
                 Appended::Taken => {}
                 Appended::Unknown | Appended::Away => {

@@ -17,7 +17,8 @@
 //!   of keys and values
 //! - `effects`: changes of a commit to the state in memory, which follow from its keys and values
 //! - `install`: commits that another store has decided
-//! - `commit_log`, `appender`: a log of commits shared by several stores, and the connection of a store to it
+//! - `commit_log`, `appender`, `append_counters`: a log of commits shared by several stores, and the connection of a
+//!   store to it
 //! - `comparison`, `shadow`: comparison of a store with one that has installed its commits, for tests
 //! - `log`, `logged`, `recent`, `reader`: changes of Things and of memberships
 //! - `past`: lives of ids that were restricted at some time
@@ -39,6 +40,7 @@
 //! transaction is durable. Changes are recorded as [`Change`]s in the log, which is read by followers.
 
 mod age;
+mod append_counters;
 mod appender;
 mod applier;
 mod audit;
@@ -134,6 +136,7 @@ use crate::{
 pub use agentdex_api::{AuditChain, AuditEntry, Audited, AuditedState};
 
 pub use self::{
+    append_counters::AppendCounts,
     check::{Checked, Fault},
     commit::Ticket,
     copy::CopiedDirectory,
@@ -282,6 +285,11 @@ impl Store {
     /// Returns the state of the log shared with other stores, if any.
     pub(crate) fn log_status(&self) -> Option<LogStatus> {
         self.handle.committer.log_status()
+    }
+
+    /// Returns counts of the commits appended to the log shared with other stores.
+    pub(crate) fn append_counts(&self) -> AppendCounts {
+        self.view.appends.read()
     }
 
     /// Returns the end of the log once it contains all writes acknowledged before the call, by this store or by another

@@ -13,6 +13,7 @@ use std::{
 use uuid::Uuid;
 
 use super::{
+    append_counters::AppendCounters,
     audit::Audit,
     commit_log::{CommitLog, Identity, LastCommit, NewStore, OpenedLog, SharedLog},
     database::Database,
@@ -182,6 +183,7 @@ fn load(directory: &Path, options: Options, seen: &Seen, is_there: bool, is_writ
         listeners: Listeners::default(),
         saving: Saving::default(),
         space: Space::of(directory),
+        appends: AppendCounters::default(),
         is_unwitnessed,
         was_closed: !is_there || seen.slot().is_some_and(|slot| slot.is_closed),
         closed: OnceLock::new(),

@@ -8,6 +8,7 @@ use std::sync::{
 use uuid::Uuid;
 
 use super::{
+    append_counters::AppendCounters,
     audit::Audit,
     expiry::Expiries,
     layout,
@@ -56,6 +57,8 @@ pub(super) struct View {
     pub saving: Saving,
     /// Free disk space, checked before each commit.
     pub space: Space,
+    /// Counters of the commits appended to the log shared with other stores, if any.
+    pub appends: AppendCounters,
     /// True if the store was opened without a witness although a witness was expected.
     pub is_unwitnessed: bool,
     /// True if the store was properly closed before it was opened.

@@ -14,7 +14,7 @@ use super::{
     problem::Problem,
     process,
 };
-use crate::registry::FollowerStatus;
+use crate::registry::{AppendCounts, FollowerStatus};
 
 /// Minimum delay of a disconnected node, in seconds.
 const MOST_BEHIND: f64 = 10.0;
@@ -35,6 +35,7 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     let registry = context.registry(&request);
     let last = registry.last_seq().0;
     let sees_everything = registry.grants().is_none();
+    let appends = registry.append_counts();
     let read = move || Ok((registry.status(), registry.metrics(), process::memory(), process::open_descriptors()));
     let (status, metrics, memory, descriptors) = blocking(read).await?;
     head(&mut text, "agentdex_build_info", "gauge", "The version, always 1.");
@@ -48,8 +49,9 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
         "Whether writes are accepted.",
         u64::from(status.closed_to_writes.is_none() && status.disk_full.is_none()),
     );
-    if let Some(cluster) = status.cluster.as_ref().filter(|_| sees_everything) {
+    if let Some((cluster, appends)) = status.cluster.as_ref().zip(appends).filter(|_| sees_everything) {
         write_cluster(&mut text, cluster);
+        write_appends(&mut text, &appends);
     }
     write_places(&mut text, "connections", "HTTP connections", &context.connections);
     write_places(&mut text, "streams", "event streams, long polls, and WebSockets", &context.streams);
@@ -124,6 +126,22 @@ fn write_cluster(text: &mut String, cluster: &Cluster) {
     ] {
         gauge(text, &format!("agentdex_cluster_{name}"), help, value);
     }
+}
+
+fn write_appends(text: &mut String, appends: &AppendCounts) {
+    let AppendCounts { appended, lost_races, unknown, time } = *appends;
+    for (name, help, value) in [
+        ("appended", "Commits of this node that the log confirmed.", appended),
+        ("lost_races", "Commits of this node that were decided again, because another node was first.", lost_races),
+        ("unknown", "Commits of this node whose outcome was unknown at first.", unknown),
+    ] {
+        let name = format!("agentdex_cluster_{name}_total");
+        head(text, &name, "counter", help);
+        let _ = writeln!(text, "{name} {value}");
+    }
+    let name = "agentdex_cluster_append_seconds";
+    head(text, name, "summary", "Time until the log confirmed or rejected a commit of this node.");
+    let _ = writeln!(text, "{name}_sum {}\n{name}_count {}", time.as_secs_f64(), appended + lost_races);
 }
 
 fn write_followers(text: &mut String, followers: &[FollowerStatus]) {

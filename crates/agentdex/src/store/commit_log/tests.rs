@@ -19,7 +19,7 @@ use crate::{
     Error,
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     store::{
-        Author, Declares, Expiry, FlushHook, Logged, Operation, Options, Outcome, Store, Ticket, Write,
+        AppendCounts, Author, Declares, Expiry, FlushHook, Logged, Operation, Options, Outcome, Store, Ticket, Write,
         comparison::difference, install::tests::Transactions, restore, write_fault::Fault,
     },
 };
@@ -568,7 +568,25 @@ fn a_write_without_an_answer_is_found_in_the_log_later() {
     cluster.converge();
     assert!(cluster.stores.iter().all(|store| store.find("urn:a").unwrap().is_some()));
     assert_eq!(cluster.log.memory.end(), 2);
+    let counts = store.append_counts();
+    assert_eq!(counts, AppendCounts { unknown: 1, ..AppendCounts::default() }, "further attempts aren't counted");
     cluster.close();
+}
+
+#[test]
+fn outcomes_of_appends_are_counted() {
+    let cluster = Cluster::new(1, Faults::default());
+    run(&cluster, 1, 300);
+    cluster.stores.iter().for_each(Store::close);
+    let total = |count: fn(&AppendCounts) -> u64| -> u64 {
+        cluster.stores.iter().map(|store| count(&store.append_counts())).sum()
+    };
+    let counts = &cluster.log.memory.counts;
+    assert!(total(|counts| counts.appended) > 0);
+    assert_eq!(total(|counts| counts.appended), counts.appended.load(Ordering::Relaxed));
+    assert_eq!(total(|counts| counts.lost_races), counts.taken.load(Ordering::Relaxed));
+    assert_eq!(total(|counts| counts.unknown), 0);
+    assert!(cluster.stores.iter().any(|store| !store.append_counts().time.is_zero()));
 }
 
 #[test]
