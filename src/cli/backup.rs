@@ -102,7 +102,8 @@ pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
     let bar = progress::of_bytes(total);
     let options = RestoreOptions { revoke_keys: arguments.revoke_keys };
     let restored = if arguments.file == Path::new("-") {
-        restore_into(bar.wrap_read(io::stdin().lock()), data, options)
+        let file = bar.wrap_read(io::stdin().lock());
+        restore_into(data, |beside| registry::restore_with(file, beside, options))
     } else {
         let shown = arguments.file.display().to_string();
         let file = match File::open(&arguments.file) {
@@ -111,7 +112,8 @@ pub(super) fn restore(arguments: &Restore) -> anyhow::Result<ExitCode> {
             }
             file => file.with_context(|| format!("opening {shown}"))?,
         };
-        restore_into(bar.wrap_read(file), data, options).with_context(|| shown)
+        let file = bar.wrap_read(file);
+        restore_into(data, |beside| registry::restore_with(file, beside, options)).with_context(|| shown)
     };
     bar.finish_and_clear();
     let restored = restored?;
@@ -164,7 +166,10 @@ pub(super) fn start_command(data: &Path, is_restricted: bool) -> String {
 }
 
 /// Restores into a directory beside it first: there is a whole registry in the end, or nothing.
-fn restore_into(file: impl io::Read, data: &Path, options: RestoreOptions) -> anyhow::Result<Restored> {
+pub(super) fn restore_into(
+    data: &Path,
+    restore: impl FnOnce(&Path) -> agentdex::Result<Restored>,
+) -> anyhow::Result<Restored> {
     if fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some()) {
         bail!("{}: the directory is not empty; choose another directory with --data", data.display());
     }
@@ -174,7 +179,7 @@ fn restore_into(file: impl io::Read, data: &Path, options: RestoreOptions) -> an
     if beside.exists() {
         fs::remove_dir_all(&beside).with_context(|| format!("removing {}", beside.display()))?;
     }
-    let made = registry::restore_with(file, &beside, options).map_err(anyhow::Error::from);
+    let made = restore(&beside).map_err(anyhow::Error::from);
     let restored = made.and_then(|restored| {
         if data.exists() {
             fs::remove_dir(data)?;

@@ -208,7 +208,8 @@ impl Cli {
             Command::Validate(arguments) => validate::run(&arguments),
             Command::Td(arguments) => td::run(&arguments),
             Command::OfRegistry(command) => {
-                command.run(|| self.remote.client()).await.map_err(|error| self.remote.explain_path(error))
+                let remote = self.remote.or_at(command.url());
+                command.run(|| remote.client()).await.map_err(|error| remote.explain_path(error))
             }
             Command::Restore(arguments) => backup::restore(&arguments),
             Command::Check(arguments) => check::run(&arguments),
@@ -222,6 +223,14 @@ impl Cli {
 }
 
 impl RegistryCommand {
+    /// Returns the URL of the registry, if the command has an option of its own for it.
+    fn url(&self) -> Option<&str> {
+        match self {
+            Self::Cluster(arguments) => arguments.url(),
+            _ => None,
+        }
+    }
+
     /// Runs the command; `registry` creates the client.
     async fn run(self, registry: impl Fn() -> anyhow::Result<RegistryClient>) -> anyhow::Result<ExitCode> {
         match self {

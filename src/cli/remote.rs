@@ -64,6 +64,11 @@ impl Remote {
         self.settings()?.client()
     }
 
+    /// Replaces the URL.
+    pub(super) fn or_at(self, url: Option<&str>) -> Remote {
+        Remote { url: url.map(str::to_owned).or(self.url), ..self }
+    }
+
     /// The registry that flags and variables name, to be saved.
     pub(super) fn to_context(&self) -> anyhow::Result<Context> {
         if self.context.is_some() {

@@ -1,6 +1,9 @@
 //! Servers that are nodes of a cluster, with an etcd of their own.
 
+mod clocks;
 mod etcd;
+mod joining;
+mod moving;
 
 use std::{
     path::{Path, PathBuf},

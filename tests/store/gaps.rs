@@ -150,7 +150,7 @@ fn what_a_snapshot_has_is_restored_with_its_gaps() {
     let pairs: Vec<_> = store.snapshot().expect("there is no other").collect();
     let home = tempfile::tempdir().expect("a temporary directory");
     let pairs = pairs.into_iter().map(|pair| pair.map(|(key, value)| (key.to_vec(), value.to_vec())));
-    agentdex::store::restore(home.path(), pairs).expect("it is empty");
+    agentdex::store::restore(home.path(), pairs, agentdex::store::Purpose::Registry).expect("it is empty");
     let restored = Store::open(home.path(), options()).expect("it opens");
     assert_eq!(read(&restored, all[29], 100), &all[30..40]);
     assert!(restored.changes(all[28], 100).expect("reading succeeds").truncated);

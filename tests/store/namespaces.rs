@@ -7,8 +7,8 @@ use agentdex::{
     Error,
     access::{Access, AccessRequest, Caller, NamespaceNumber, Owner, Principal, Role, Visibility},
     store::{
-        Author, CopiedDirectory, Logged, Membership, NamespaceRecord, NamespaceWrite, Original, StoredQuery, Verdict,
-        inspect, restore,
+        Author, CopiedDirectory, Logged, Membership, NamespaceRecord, NamespaceWrite, Original, Purpose, StoredQuery,
+        Verdict, inspect, restore,
     },
 };
 
@@ -231,7 +231,7 @@ fn sum_of_what_is_stored_is_right_after_each_kind_of_write() {
     let pairs: Vec<_> = store.snapshot().expect("it begins").collect();
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
     let pairs = pairs.into_iter().map(|pair| pair.map(|(key, value)| (key.to_vec(), value.to_vec())));
-    restore(elsewhere.path(), pairs).expect("it is restored");
+    restore(elsewhere.path(), pairs, Purpose::Registry).expect("it is restored");
     let restored = Store::open(elsewhere.path(), Options::default()).expect("it opens");
     check(&restored, "a restore");
     assert_eq!(restored.origin().map(|origin| origin.epoch), Some(store.epoch()));

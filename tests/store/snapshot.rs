@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agentdex::store::{Original, Pair, Record, restore};
+use agentdex::store::{Original, Pair, Purpose, Record, restore};
 use proptest::prelude::*;
 
 use super::*;
@@ -99,7 +99,7 @@ proptest! {
         }
         taken.extend(snapshot);
         let home = tempfile::tempdir().unwrap();
-        restore(home.path(), pairs(taken.into_iter()).into_iter().map(Ok)).unwrap();
+        restore(home.path(), pairs(taken.into_iter()).into_iter().map(Ok), Purpose::Registry).unwrap();
         let restored = Store::open(home.path(), Options::default()).unwrap();
         prop_assert_eq!(content(&restored), expected);
         prop_assert_ne!(restored.epoch(), store.epoch());
@@ -129,7 +129,8 @@ fn nothing_is_restored_over_something() {
     put(&store, 1, "{}");
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("file"), "mine").unwrap();
-    let refused = restore(home.path(), pairs(store.snapshot().unwrap()).into_iter().map(Ok)).unwrap_err();
+    let refused =
+        restore(home.path(), pairs(store.snapshot().unwrap()).into_iter().map(Ok), Purpose::Registry).unwrap_err();
     assert!(refused.to_string().contains("restoring into"), "{refused}");
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1);
 }

@@ -27,7 +27,7 @@ use crate::{
     Error, Result,
     access::ApiKey,
     change::{Epoch, Seq, Timestamp},
-    store::{self, Pair, Snapshot},
+    store::{self, Pair, Purpose, Snapshot},
 };
 
 /// Media type of a backup.
@@ -197,14 +197,26 @@ pub fn restore(file: impl Read, directory: &Path) -> Result<Restored> {
 /// # Errors
 /// Same as [`restore`].
 pub fn restore_with(file: impl Read, directory: &Path, options: RestoreOptions) -> Result<Restored> {
+    let purpose = if options.revoke_keys { Purpose::RegistryWithoutKeys } else { Purpose::Registry };
+    restore_for(purpose, file, directory)
+}
+
+/// Restores the backup of a node of a cluster into an empty or missing directory, for a further node of the same cluster.
+/// The new node continues with the next commit in the log of the cluster.
+///
+/// # Errors
+/// Same as [`restore`]; also [`Error::InvalidBackup`] if the backup isn't that of a node.
+#[cfg(feature = "cluster")]
+pub fn restore_node(file: impl Read, directory: &Path) -> Result<Restored> {
+    restore_for(Purpose::Node, file, directory)
+}
+
+fn restore_for(purpose: Purpose, file: impl Read, directory: &Path) -> Result<Restored> {
     let mut file = Summing { file: BufReader::with_capacity(BUFFER_BYTES, file), digest: Context::new(&SHA256) };
     let (head, is_summed) = read_head(&mut file)?;
     let bytes = GzDecoder::new(file);
     let mut pairs = Pairs { bytes, digest: Context::new(&SHA256), count: 0, is_summed, is_done: false };
-    let content = match options.revoke_keys {
-        true => store::restore_without_keys(directory, &mut pairs),
-        false => store::restore(directory, &mut pairs),
-    }?;
+    let content = store::restore(directory, &mut pairs, purpose)?;
     for (what, said, found) in [
         ("the number of descriptions", head.records.to_string(), content.records.to_string()),
         ("the end of the log", head.seq.to_string(), content.last.to_string()),
@@ -225,7 +237,8 @@ pub fn restore_with(file: impl Read, directory: &Path, options: RestoreOptions) 
     }
     let mut keys = content.keys.iter().map(|key| keys::stored_key(key)).collect::<Result<Vec<_>>>()?;
     keys.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
-    let revoked_keys = if options.revoke_keys { std::mem::take(&mut keys).len() } else { 0 };
+    let is_without_keys = purpose == Purpose::RegistryWithoutKeys;
+    let revoked_keys = if is_without_keys { std::mem::take(&mut keys).len() } else { 0 };
     let (private, in_namespaces) = (content.private, content.in_namespaces);
     Ok(Restored { head, keys, revoked_keys, private, in_namespaces, warnings })
 }

@@ -90,10 +90,10 @@ use std::sync::{
 
 use tokio::sync::watch;
 
-#[cfg(feature = "cluster")]
-pub use self::cluster_options::ClusterOptions;
 #[cfg(feature = "fetch")]
 pub use self::issuer::IssuerOptions;
+#[cfg(feature = "cluster")]
+pub use self::{backup::restore_node, cluster_options::ClusterOptions};
 pub use self::{
     backup::{RestoreOptions, Restored, restore, restore_with},
     salvage::{InspectionStep, accept_rollback, inspect, inspect_with, salvage},

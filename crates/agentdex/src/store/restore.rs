@@ -50,31 +50,26 @@ pub struct RestoredContent {
 /// Size in bytes at which a batch is written.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// Creates a store in an empty or missing directory. The store has a new epoch: positions in the original log are
-/// meaningless to it, and followers are rebuilt.
-///
-/// # Errors
-/// Errors of the pairs; [`Error::UnsupportedStoreFormat`] for pairs of another format, [`Error::Io`] if the directory
-/// is not empty, [`Error::Store`].
-pub fn restore(directory: &Path, pairs: impl IntoIterator<Item = Result<Pair>>) -> Result<RestoredContent> {
-    make(directory, pairs, false)
+/// Purpose of a restored store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A registry of its own. It has a new epoch: positions in the original log are meaningless to it.
+    Registry,
+    /// The same, but without the API keys.
+    RegistryWithoutKeys,
+    /// A further node of the cluster to which the original store belongs.
+    Node,
 }
 
-/// Like [`restore`], but without the API keys.
+/// Creates a store in an empty or missing directory. Followers are rebuilt.
 ///
 /// # Errors
-/// Same as [`restore`].
-pub fn restore_without_keys(
+/// Errors of the pairs; [`Error::UnsupportedStoreFormat`] for pairs of another format, [`Error::InvalidBackup`] if a
+/// store for a node isn't from a node, [`Error::Io`] if the directory is not empty, [`Error::Store`].
+pub fn restore(
     directory: &Path,
     pairs: impl IntoIterator<Item = Result<Pair>>,
-) -> Result<RestoredContent> {
-    make(directory, pairs, true)
-}
-
-fn make(
-    directory: &Path,
-    pairs: impl IntoIterator<Item = Result<Pair>>,
-    without_keys: bool,
+    purpose: Purpose,
 ) -> Result<RestoredContent> {
     let doing = || format!("restoring into {}", directory.display());
     let failed = |source| Error::Io { doing: doing(), source };
@@ -84,12 +79,14 @@ fn make(
     let mut filling = Filling::new(&tree);
     for pair in pairs {
         let (key, value) = pair?;
-        // Without followers of the original store, which would only rebuild their data, and what it shares with a cluster.
-        if !key.starts_with(layout::POSITIONS) && key != layout::NODE_KEY && key != layout::GRACE_KEY {
+        if !is_omitted(&key, purpose) {
             filling.put(key.into(), value.into())?;
         }
     }
     filling.finish()?;
+    if purpose == Purpose::Node && tree.get(layout::NODE_KEY).map_err(reading)?.is_none() {
+        return Err(Error::InvalidBackup { reason: "it is not the backup of a node of a cluster".into() });
+    }
     if upgrade::is_due(&tree)? {
         tree = upgrade::upgrade(directory, tree, &Options::default())?;
     }
@@ -104,21 +101,27 @@ fn make(
         return Err(Error::InvalidBackup { reason: "its records don't match their checksum".into() });
     }
     let (from, registry) = identity(&tree)?;
-    let (epoch, _) = Uuid::new_v4().as_u64_pair();
     let mut overlay = Overlay::new(&tree);
-    overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));
-    let origin = Origin { kind: OriginKind::Restored, epoch: from, last: state.last };
-    overlay.set(layout::ORIGIN_KEY.into(), Some(origin.encode()));
+    if purpose != Purpose::Node {
+        let (epoch, _) = Uuid::new_v4().as_u64_pair();
+        overlay.set(layout::EPOCH_KEY.into(), Some((&epoch.to_be_bytes()).into()));
+        let origin = Origin { kind: OriginKind::Restored, epoch: from, last: state.last };
+        overlay.set(layout::ORIGIN_KEY.into(), Some(origin.encode()));
+    }
     let mut keys = Vec::new();
     for pair in tree.scan_prefix(layout::KEYS) {
         let (key, value) = pair.map_err(reading)?;
         keys.push(value.to_vec());
-        if without_keys {
+        if purpose == Purpose::RegistryWithoutKeys {
             overlay.set(key, None);
         }
     }
     let (private, in_namespaces) = count_restricted(&tree)?;
-    seal(directory, &tree, overlay, state)?;
+    match purpose {
+        // A node has the commits of the others, and none of its own.
+        Purpose::Node => sync(directory, &tree, &state)?,
+        Purpose::Registry | Purpose::RegistryWithoutKeys => seal(directory, &tree, overlay, state)?,
+    }
     Ok(RestoredContent {
         records: state.records,
         last: state.last,
@@ -128,6 +131,18 @@ fn make(
         private,
         in_namespaces,
     })
+}
+
+/// True for a pair of the original store that a restored store doesn't get.
+fn is_omitted(key: &[u8], purpose: Purpose) -> bool {
+    // Its followers would only rebuild their data.
+    let is_position = key.starts_with(layout::POSITIONS);
+    is_position
+        || match purpose {
+            Purpose::Node => key.starts_with(layout::SESSIONS),
+            // What it shared with a cluster.
+            Purpose::Registry | Purpose::RegistryWithoutKeys => key == layout::NODE_KEY || key == layout::GRACE_KEY,
+        }
 }
 
 /// Counts the records visible only to their owner, and those visible to the members of a namespace.
@@ -161,11 +176,16 @@ pub(super) fn check_empty(directory: &Path) -> io::Result<()> {
 pub(super) fn seal(directory: &Path, tree: &Database, overlay: Overlay<'_>, state: State) -> Result<()> {
     let sealed = overlay.seal(state)?;
     tree.apply_batch(batch_of(sealed.pairs)).map_err(writing)?;
+    sync(directory, tree, &sealed.state)
+}
+
+/// Syncs a store that isn't open, with a witness of its own.
+fn sync(directory: &Path, tree: &Database, state: &State) -> Result<()> {
     tree.flush().map_err(writing)?;
     let failed = |source| Error::Io { doing: format!("syncing {}", directory.display()), source };
     DataFiles::open(&directory.join(STORE)).and_then(|mut files| files.sync()).map_err(failed)?;
     let (epoch, registry) = identity(tree)?;
-    Witness::open(directory, &Seen::Missing, Slot::of(epoch, registry, &sealed.state)).map_err(failed)?;
+    Witness::open(directory, &Seen::Missing, Slot::of(epoch, registry, state)).map_err(failed)?;
     Ok(())
 }
 

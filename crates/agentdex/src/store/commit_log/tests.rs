@@ -19,8 +19,8 @@ use crate::{
     Error,
     change::{ChangeKind, DeletionReason, Precondition, Seq, Timestamp},
     store::{
-        AppendCounts, Author, Declares, Expiry, FlushHook, Logged, Operation, Options, Outcome, Store, Ticket, Write,
-        comparison::difference, install::tests::Transactions, restore, write_fault::Fault,
+        AppendCounts, Author, Declares, Expiry, FlushHook, Logged, Operation, Options, Outcome, Purpose, Store, Ticket,
+        Write, comparison::difference, install::tests::Transactions, restore, write_fault::Fault,
     },
 };
 
@@ -452,7 +452,7 @@ fn a_backup_contains_what_another_store_drops_while_it_is_read() {
     assert!(cluster.log.memory.end() > end && log(&cluster.stores[1]).len() == 5);
     let directory = tempfile::tempdir().unwrap();
     let pairs = [first].into_iter().chain(snapshot).map(|pair| pair.map(|(key, value)| (key.to_vec(), value.to_vec())));
-    restore(&directory.path().join("restored"), pairs).unwrap();
+    restore(&directory.path().join("restored"), pairs, Purpose::Registry).unwrap();
     let restored = Store::open(&directory.path().join("restored"), Options::default()).unwrap();
     assert_eq!(log(&restored).len(), kept);
     assert_eq!(restored.check().unwrap().faults, []);

@@ -81,8 +81,8 @@ impl Follower {
         let place = store.stamp.map(Place::decode).transpose();
         let place = place.map_err(|error| {
             NotOpened::Refused(format!(
-                "its record of the last commit can't be read: {error}; start with a copy of another node's data \
-                 directory"
+                "its record of the last commit can't be read: {error}; create a data directory with `agentdex \
+                 cluster join`"
             ))
         })?;
         Ok(Follower { identity: store.identity, number: store.number, sum: store.sum, place })
@@ -113,7 +113,7 @@ impl Founding {
         if from != OF_NEW_STORE || sum != hexadecimal(0) {
             return Err(NotOpened::Refused(
                 "the log doesn't contain the data with which the cluster was founded; instead of a new directory, \
-                 start with a copy of another node's data directory"
+                 create a data directory with `agentdex cluster join`"
                     .into(),
             ));
         }
@@ -246,7 +246,7 @@ impl Founding {
         if place.number != store.number {
             return Err(NotOpened::Refused(format!(
                 "it was changed outside of the cluster: it ends at commit {}, but its last commit from the log of the \
-                 cluster is {}; start with a copy of another node's data directory",
+                 cluster is {}; create a data directory with `agentdex cluster join`",
                 store.number, place.number
             )));
         }
@@ -272,8 +272,8 @@ impl Founding {
         let reason = if is_trimmed {
             format!(
                 "the log in etcd no longer contains commit {number}, from which this node would continue (for a \
-                 stopped node, commits are kept for at most 24 hours); start with a copy of another node's data \
-                 directory"
+                 stopped node, commits are kept for at most 24 hours); create a data directory with `agentdex \
+                 cluster join`"
             )
         } else {
             format!(
