@@ -94,7 +94,7 @@ impl Broker {
         }
     }
 
-    fn retained(&self) -> Vec<String> {
+    pub fn retained(&self) -> Vec<String> {
         let mut subscriber = Subscriber::start(self.port, &["-V", "mqttv5", "-t", "agentdex/things/#", "-t", LAST]);
         let mut topics = Vec::new();
         loop {

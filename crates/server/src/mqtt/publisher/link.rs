@@ -37,6 +37,8 @@ const WINDOW: u16 = 100;
 pub(super) enum Ended {
     /// The publisher is to stop.
     Stopped,
+    /// Another node of the cluster publishes.
+    Resigned,
     /// The connection to the broker is lost, or it refuses us.
     Lost(Box<ConnectionError>),
     /// The broker can't take messages at the moment.

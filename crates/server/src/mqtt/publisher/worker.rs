@@ -44,6 +44,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most decisions that are published between two changes of the log.
 const DECISIONS_AT_ONCE: usize = 64;
 
+/// Interval at which a node of a cluster checks whether it leads: only the leader publishes.
+const LEADER_CHECK: Duration = Duration::from_secs(1);
+
 /// State that the publisher's handle and its thread share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
@@ -147,6 +150,10 @@ impl Worker {
             self.shared.is_connected.store(false, Ordering::Relaxed);
             match ended {
                 Ended::Stopped => return,
+                Ended::Resigned => {
+                    tracing::info!(broker = address, "another node of the cluster publishes to the MQTT broker now");
+                    backoff = FIRST_BACKOFF;
+                }
                 Ended::Lost(error) => {
                     tracing::warn!(broker = address, %error, "the connection to the MQTT broker failed");
                 }
@@ -172,14 +179,26 @@ impl Worker {
         Link::connect(options, self.learned_bytes, self.shared.counters.clone(), self.stop.clone()).await
     }
 
+    /// Resolves once this registry is the leader of its cluster.
+    async fn until_leader(&self) {
+        while !self.feed.registry().is_leader() {
+            tokio::time::sleep(LEADER_CHECK).await;
+        }
+    }
+
     async fn publish(&mut self) -> Result<Infallible, Ended> {
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            () = self.until_leader() => {}
+            _ = stop.wait_for(|stop| *stop) => return Err(Ended::Stopped),
+        }
         let client_id = format!("agentdex-{}", self.feed.registry().registry_id());
         let options = self.broker.client_options(&client_id, false, &self.options)?;
         let (mut link, has_session) = self.connect(options).await?;
         self.shared.is_connected.store(true, Ordering::Relaxed);
         tracing::info!(broker = self.broker.address(), "connected to the MQTT broker");
         let ended = self.follow(&mut link, has_session).await;
-        if matches!(ended, Err(Ended::Stopped)) {
+        if matches!(ended, Err(Ended::Stopped | Ended::Resigned)) {
             link.close(self.options.stop_timeout).await;
         }
         self.save_position(&mut link)?;
@@ -194,8 +213,8 @@ impl Worker {
 
     /// Publishes what is in the log, waits for more, and so on.
     async fn follow(&mut self, link: &mut Link, has_session: bool) -> Result<Infallible, Ended> {
-        let mut durable = self.feed.registry().durable();
-        let mut compared = self.feed.registry().queries_progress();
+        let registry = self.feed.registry().clone();
+        let (mut durable, mut compared) = (registry.durable(), registry.queries_progress());
         let mut position = self.start(link, has_session).await?;
         let mut queries = self.start_queries(link, position).await?;
         let presence = Presence::new(position, self.feed.last_seq());
@@ -204,6 +223,9 @@ impl Worker {
         loop {
             durable.borrow_and_update();
             compared.borrow_and_update();
+            if !registry.is_leader() {
+                return Err(Ended::Resigned);
+            }
             let has_queries = self.publish_queries(link, &mut queries, presence, audience).await?;
             if self.shared.is_resync_due.load(Ordering::Relaxed) {
                 self.resync_now(link).await?;
@@ -228,6 +250,7 @@ impl Worker {
                         changed = durable.changed() => changed.map_err(|_| Ended::Stopped)?,
                         _ = compared.changed() => {}
                         () = self.shared.nudge.notified() => {}
+                        () = tokio::time::sleep(LEADER_CHECK), if registry.is_node() => {}
                         decision = self.decisions.next() => {
                             link.publish(Message::of_decision(&decision.topic, &decision.payload)).await?;
                             self.publish_decisions(link).await?;
@@ -246,7 +269,7 @@ impl Worker {
             return Ok(queries);
         }
         let (registry, epoch) = (self.feed.registry(), self.feed.epoch());
-        let stored = registry.position(&self.queries_follower)?.filter(|stored| stored.epoch == epoch);
+        let stored = registry.position_of_leader(&self.queries_follower)?.filter(|stored| stored.epoch == epoch);
         let since = stored.map_or(plain, |stored| stored.seq.min(plain));
         let (public, wanted) = (self.feed.public(), QueryLevels { all: true, ..QueryLevels::default() });
         let (position, lost) = self.feed.resume_queries(since, Audience { reader: &public, wanted: &wanted });
@@ -255,7 +278,8 @@ impl Worker {
             // If the connection ends before the acknowledgement, the next one publishes it again.
             link.drain().await?;
         }
-        registry.set_position(&self.queries_follower, Position { epoch, seq: lost.unwrap_or(since) })?;
+        registry
+            .set_position_of_leader(&self.queries_follower, Some(Position { epoch, seq: lost.unwrap_or(since) }))?;
         let queries = QueriesPublished { position, since, resynced: lost.unwrap_or(since) };
         self.queries = Some(queries);
         Ok(queries)
@@ -264,19 +288,22 @@ impl Worker {
     /// Resyncs a broker whose state can't be trusted, and returns the position to go on from.
     async fn start(&self, link: &mut Link, has_session: bool) -> Result<Seq, Ended> {
         let registry = self.feed.registry();
-        let position = registry.position(&self.follower)?;
+        let position = registry.position_of_leader(&self.follower)?;
         let last = self.feed.last_seq();
         let Some(position) = position else {
             self.resync_now(link).await?;
-            registry.set_position(&self.follower, Position { epoch: self.feed.epoch(), seq: last })?;
+            registry.set_position_of_leader(&self.follower, Some(Position { epoch: self.feed.epoch(), seq: last }))?;
             return Ok(last);
         };
         if position.epoch != self.feed.epoch() {
             return self.start_over(link, last).await;
         }
+        // The former leader may have published what this node hasn't got yet.
+        let mut durable = registry.durable();
+        durable.wait_for(|last| *last >= position.seq || !registry.is_node()).await.map_err(|_| Ended::Stopped)?;
         // A broker that was wiped has a session again from the first connection on, which may have
         // ended before everything was there.
-        if !has_session || registry.position(&self.unfinished)?.is_some() {
+        if !has_session || registry.position_of_leader(&self.unfinished)?.is_some() {
             self.resync_now(link).await?;
         }
         Ok(position.seq)
@@ -300,11 +327,11 @@ impl Worker {
     /// Completes the broker's state; if that is interrupted, the next connection does it again.
     async fn resync_now(&self, link: &mut Link) -> Result<(), Ended> {
         let begun = Position { epoch: self.feed.epoch(), seq: self.feed.last_seq() };
-        self.feed.registry().set_position(&self.unfinished, begun)?;
+        self.feed.registry().set_position_of_leader(&self.unfinished, Some(begun))?;
         // Before it begins: a request that comes meanwhile gets another one.
         self.shared.is_resync_due.store(false, Ordering::Relaxed);
         let Resynced { published, cleared } = resync(link, &self.feed).await?;
-        self.feed.registry().remove_position(&self.unfinished)?;
+        self.feed.registry().set_position_of_leader(&self.unfinished, None)?;
         tracing::info!(broker = self.broker.address(), published, cleared, "the MQTT broker is up to date");
         Ok(())
     }
@@ -377,7 +404,7 @@ impl Worker {
         }
         if let Some(seq) = completed.plain {
             let position = Position { epoch: self.feed.epoch(), seq };
-            self.feed.registry().set_position(&self.follower, position)?;
+            self.feed.registry().set_position_of_leader(&self.follower, Some(position))?;
         }
         Ok(())
     }
@@ -391,8 +418,8 @@ impl Worker {
         let seq = self.feed.queries_position(Audience { reader: &public, wanted: &wanted });
         let position = Position { epoch: self.feed.epoch(), seq };
         let is_at_end = queries.position == self.feed.end(Lane::Queries);
-        if is_at_end && registry.position(&self.queries_follower)? != Some(position) {
-            registry.set_position(&self.queries_follower, position)?;
+        if is_at_end && registry.position_of_leader(&self.queries_follower)? != Some(position) {
+            registry.set_position_of_leader(&self.queries_follower, Some(position))?;
         }
         Ok(())
     }
@@ -417,7 +444,7 @@ impl Worker {
             Ended::Refused(reason) => {
                 Error::Broker { doing, source: format!("the broker responds with {reason:?}").into() }
             }
-            Ended::Stopped => Error::ShuttingDown,
+            Ended::Stopped | Ended::Resigned => Error::ShuttingDown,
         })
     }
 }

@@ -82,6 +82,11 @@ impl Keys {
         self.key("alive")
     }
 
+    /// Returns the key with the positions of followers that only the leader has.
+    pub fn positions(&self) -> Vec<u8> {
+        self.key("positions")
+    }
+
     /// Returns the key of a node of the cluster, whether it is running or not.
     pub fn member(&self, name: &str) -> Vec<u8> {
         self.key(&format!("members/{name}"))

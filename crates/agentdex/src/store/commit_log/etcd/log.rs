@@ -1,7 +1,7 @@
 //! `Log`: state that the tasks of the log in etcd share.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -42,8 +42,8 @@ pub(super) struct Log {
     pub room: Notify,
     /// Notified when this node starts waiting for its turn, so that it writes its key.
     pub asks: Notify,
-    /// Notified when the extension of all expiries has begun.
-    pub granted: Notify,
+    /// Notified when this node, as the leader, has something to record at once.
+    pub to_record: Notify,
     /// Notified when the store reports its progress.
     pub reported: Notify,
     /// Lock held while commits are read.
@@ -61,6 +61,7 @@ pub(super) struct State {
     pub lease: i64,
     pub nodes: Nodes,
     pub clocks: Clocks,
+    pub positions: SharedPositions,
     pub progress: Progress,
     pub currency: Currency,
     /// Size of all commits that have arrived since the start, as stored in etcd.
@@ -72,6 +73,14 @@ pub(super) struct State {
     /// Reason why the log can't be followed any more.
     pub broken: Option<Broken>,
     pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+/// Positions of followers that only the leader has, by name, as they are written to etcd.
+#[derive(Debug, Default)]
+pub(super) struct SharedPositions {
+    pub by_name: BTreeMap<String, String>,
+    /// True if etcd doesn't have them yet.
+    pub are_changed: bool,
 }
 
 impl Log {

@@ -35,7 +35,7 @@ pub(super) struct Nodes {
     pub is_present: bool,
     /// True while this node is the leader.
     pub is_leader: bool,
-    /// Time at which this node, as the leader, last recorded that the cluster can write.
+    /// Time at which this node, as the leader, last recorded in etcd that the cluster can write.
     pub alive_at: Option<Instant>,
     /// True if this node leads after a time in which no node could write, and has to extend the expiries of all agents.
     pub owes_grace: bool,

@@ -7,7 +7,6 @@ use agentdex_etcd::{Compare, Error, KeyRange, Lease, LeaseState, Op, Range, Txn}
 use super::{
     super::{Broken, Progress},
     ask::ask,
-    clocks,
     log::{Log, State},
     nodes::{NodeEntry, Nodes},
     options::PAUSES,
@@ -70,7 +69,7 @@ impl Log {
             tokio::select! {
                 () = lease.lost() => return Ok(()),
                 _ = state.changed() => continue,
-                () = self.granted.notified() => continue,
+                () = self.to_record.notified() => continue,
                 () = tokio::time::sleep(self.limits.update) => {}
             }
             let update = Txn::new()
@@ -120,66 +119,6 @@ impl Log {
             }
             tokio::time::sleep(self.limits.update.min(self.limits.lease / 10)).await;
         }
-    }
-
-    /// True if the store of this node has kept up with the log, so that the node can work for the others.
-    fn can_be_leader(&self) -> bool {
-        let state = self.state();
-        let has_kept_up = state.broken.is_none() && state.currency.current_at.elapsed() < self.limits.lease;
-        has_kept_up && state.clocks.error(state.nodes.leader.as_deref(), clocks::now()).is_none()
-    }
-
-    /// Records that the cluster can write, as its leader. If it couldn't for a while, agents couldn't renew their
-    /// registrations, so this node first has to extend their expiries. `is_new` is true if this node has just become the
-    /// leader.
-    async fn record_life(&self, is_new: bool) -> Result<(), Error> {
-        if self.state().nodes.owes_grace {
-            return Ok(());
-        }
-        let alive_at = if is_new { None } else { self.state().nodes.alive_at };
-        let is_alive = match alive_at {
-            Some(at) => at.elapsed() < self.limits.grace_after,
-            None => {
-                let found = self.client.range(&Range::new(KeyRange::key(self.keys.alive()))).await?;
-                let recorded =
-                    found.body.kvs.first().and_then(|kv| str::from_utf8(&kv.value).ok()?.parse::<i64>().ok());
-                let oldest = Timestamp::now().0.saturating_sub_unsigned(self.limits.grace_after.as_millis() as u64);
-                recorded.is_some_and(|at| at > oldest)
-            }
-        };
-        if !is_alive {
-            self.state().nodes.owes_grace = true;
-            self.notify();
-            return Ok(());
-        }
-        let (sent, now) = (Instant::now(), Timestamp::now().0.to_string());
-        self.client.put(self.keys.alive(), now, 0).await?;
-        self.state().nodes.alive_at = Some(sent);
-        Ok(())
-    }
-
-    /// Leaves the leadership to another node, if this node is the leader.
-    async fn resign(&self, lease: &Lease) -> Result<(), Absence> {
-        let leader = self.keys.leader();
-        let found = self.client.range(&Range::new(KeyRange::key(leader.clone()))).await?;
-        let Some(own) = found.body.kvs.first().filter(|found| found.lease == lease.id()) else { return Ok(()) };
-        let resign = Txn::new()
-            .when([Compare::mod_revision(leader.clone()).equals(own.mod_revision)])
-            .then([Op::delete_range(KeyRange::key(leader))]);
-        ask(&self.client, &resign).await?;
-        Ok(())
-    }
-
-    /// Becomes the leader if there is no leader. Returns true if this node is the leader.
-    async fn become_leader(&self, lease: &Lease) -> Result<bool, Absence> {
-        let leader = self.keys.leader();
-        let claim = Txn::new()
-            .when([Compare::create_revision(leader.clone()).equals(0)])
-            .then([Op::put_with_lease(leader.clone(), self.name.clone(), lease.id())])
-            .otherwise([Op::range(Range::new(KeyRange::key(leader)))]);
-        let answer = ask(&self.client, &claim).await?;
-        let found = answer.body.range(0).and_then(|range| range.kvs.first());
-        Ok(answer.body.succeeded || found.is_some_and(|found| found.lease == lease.id()))
     }
 
     fn own_key(&self) -> Vec<u8> {

@@ -1,0 +1,91 @@
+//! The leader, which carries out the periodic work for all nodes: its election, and what it records for its successor.
+
+use std::time::Instant;
+
+use agentdex_etcd::{Compare, Error, KeyRange, Lease, Op, Range, Txn};
+
+use super::{
+    ask::ask,
+    clocks,
+    log::{Log, SharedPositions},
+};
+use crate::change::Timestamp;
+
+impl Log {
+    /// True if the store of this node has kept up with the log, so that the node can work for the others.
+    pub(super) fn can_be_leader(&self) -> bool {
+        let state = self.state();
+        let has_kept_up = state.broken.is_none() && state.currency.current_at.elapsed() < self.limits.lease;
+        has_kept_up && state.clocks.error(state.nodes.leader.as_deref(), clocks::now()).is_none()
+    }
+
+    /// Records that the cluster can write, as its leader. If it couldn't for a while, agents couldn't renew their
+    /// registrations, so this node first has to extend their expiries. `is_new` is true if this node has just become the
+    /// leader.
+    pub(super) async fn record_life(&self, is_new: bool) -> Result<(), Error> {
+        if self.state().nodes.owes_grace {
+            return Ok(());
+        }
+        let alive_at = if is_new { None } else { self.state().nodes.alive_at };
+        let is_alive = match alive_at {
+            Some(at) => at.elapsed() < self.limits.grace_after,
+            None => self.take_over().await?,
+        };
+        if !is_alive {
+            self.state().nodes.owes_grace = true;
+            self.notify();
+            return Ok(());
+        }
+        let sent = Instant::now();
+        let mut record = vec![Op::put(self.keys.alive(), Timestamp::now().0.to_string())];
+        record.extend(self.positions_to_record().map(|positions| Op::put(self.keys.positions(), positions)));
+        if let Err(error) = self.client.txn(&Txn::new().then(record)).await {
+            self.state().positions.are_changed = true;
+            return Err(error);
+        }
+        self.state().nodes.alive_at = Some(sent);
+        Ok(())
+    }
+
+    /// Reads what the former leader has recorded. Returns true if it was alive a moment ago.
+    async fn take_over(&self) -> Result<bool, Error> {
+        let read = [self.keys.alive(), self.keys.positions()].map(|key| Op::range(Range::new(KeyRange::key(key))));
+        let found = ask(&self.client, &Txn::new().then(read)).await?;
+        let value = |index| found.body.range(index).and_then(|range| Some(&range.kvs.first()?.value[..]));
+        let by_name = value(1).and_then(|value| serde_json::from_slice(value).ok()).unwrap_or_default();
+        self.state().positions = SharedPositions { by_name, are_changed: false };
+        let alive_at = value(0).and_then(|value| str::from_utf8(value).ok()?.parse::<i64>().ok());
+        let oldest = Timestamp::now().0.saturating_sub_unsigned(self.limits.grace_after.as_millis() as u64);
+        Ok(alive_at.is_some_and(|at| at > oldest))
+    }
+
+    /// Returns the positions of the leader's followers as JSON, if they have changed.
+    fn positions_to_record(&self) -> Option<Vec<u8>> {
+        let positions = &mut self.state().positions;
+        std::mem::take(&mut positions.are_changed).then(|| serde_json::to_vec(&positions.by_name).unwrap_or_default())
+    }
+
+    /// Leaves the leadership to another node, if this node is the leader.
+    pub(super) async fn resign(&self, lease: &Lease) -> Result<(), Error> {
+        let leader = self.keys.leader();
+        let found = self.client.range(&Range::new(KeyRange::key(leader.clone()))).await?;
+        let Some(own) = found.body.kvs.first().filter(|found| found.lease == lease.id()) else { return Ok(()) };
+        let resign = Txn::new()
+            .when([Compare::mod_revision(leader.clone()).equals(own.mod_revision)])
+            .then([Op::delete_range(KeyRange::key(leader))]);
+        ask(&self.client, &resign).await?;
+        Ok(())
+    }
+
+    /// Becomes the leader if there is no leader. Returns true if this node is the leader.
+    pub(super) async fn become_leader(&self, lease: &Lease) -> Result<bool, Error> {
+        let leader = self.keys.leader();
+        let claim = Txn::new()
+            .when([Compare::create_revision(leader.clone()).equals(0)])
+            .then([Op::put_with_lease(leader.clone(), self.name.clone(), lease.id())])
+            .otherwise([Op::range(Range::new(KeyRange::key(leader)))]);
+        let answer = ask(&self.client, &claim).await?;
+        let found = answer.body.range(0).and_then(|range| range.kvs.first());
+        Ok(answer.body.succeeded || found.is_some_and(|found| found.lease == lease.id()))
+    }
+}
