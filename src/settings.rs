@@ -209,31 +209,31 @@ pub struct Settings {
     pub stale_after: u32,
     /// URLs of the members of etcd, separated by commas. The server then runs as a node of a cluster whose log is in
     /// etcd
-    #[arg(long, help_heading = "Cluster", value_name = "URL", value_delimiter = ',', hide = true)]
+    #[arg(long, help_heading = "Cluster", value_name = "URL", value_delimiter = ',')]
     pub cluster: Vec<String>,
     /// Create the cluster with the content of this data directory if etcd has no cluster with this name
-    #[arg(long, help_heading = "Cluster", hide = true)]
+    #[arg(long, help_heading = "Cluster")]
     pub cluster_init: bool,
     /// Name of the cluster
-    #[arg(long, help_heading = "Cluster", value_name = "NAME", default_value = "agentdex", hide = true)]
+    #[arg(long, help_heading = "Cluster", value_name = "NAME", default_value = "agentdex")]
     pub cluster_name: String,
     /// Name of this node [default: the host name and the port]
-    #[arg(long, help_heading = "Cluster", value_name = "NAME", hide = true)]
+    #[arg(long, help_heading = "Cluster", value_name = "NAME")]
     pub cluster_node: Option<String>,
     /// User of etcd; the variable AGENTDEX_CLUSTER_PASSWORD contains the password
-    #[arg(long, help_heading = "Cluster", value_name = "NAME", hide = true)]
+    #[arg(long, help_heading = "Cluster", value_name = "NAME")]
     pub cluster_user: Option<String>,
     /// PEM file with the certificate authorities of etcd [default: the system's]
-    #[arg(long, help_heading = "Cluster", value_name = "FILE", hide = true)]
+    #[arg(long, help_heading = "Cluster", value_name = "FILE")]
     pub cluster_ca: Option<PathBuf>,
     /// PEM file with the client certificate for etcd
-    #[arg(long, help_heading = "Cluster", value_name = "FILE", hide = true)]
+    #[arg(long, help_heading = "Cluster", value_name = "FILE")]
     pub cluster_cert: Option<PathBuf>,
     /// PEM file with the private key of the client certificate
-    #[arg(long, help_heading = "Cluster", value_name = "FILE", hide = true)]
+    #[arg(long, help_heading = "Cluster", value_name = "FILE")]
     pub cluster_key: Option<PathBuf>,
     /// Maximum time for which a node serves clients although it has not kept up with the cluster
-    #[arg(long, help_heading = "Cluster", value_name = "SECONDS", default_value_t = 60, value_parser = number::<u64>(5..=HOUR), hide = true)]
+    #[arg(long, help_heading = "Cluster", value_name = "SECONDS", default_value_t = 60, value_parser = number::<u64>(5..=HOUR))]
     pub cluster_stale_limit: u64,
     /// File with trusted public keys (JSON Web Key Set) for signed agent cards, or a folder of *.json and *.jwks files
     #[arg(long, help_heading = "Signatures", value_name = "PATH")]

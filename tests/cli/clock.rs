@@ -17,7 +17,7 @@ const LASTING: &str = "urn:example:lasting";
 const EXPIRING: &str = "urn:example:expiring";
 
 /// The library that lets a process see another time, named by `AGENTDEX_FAKETIME`; without it the test is skipped.
-fn library() -> Option<PathBuf> {
+pub fn library() -> Option<PathBuf> {
     let library = std::env::var_os("AGENTDEX_FAKETIME").map(PathBuf::from).filter(|library| library.is_file());
     if library.is_none() {
         skipped("libfaketime", "AGENTDEX_FAKETIME that names libfaketimeMT.so.1");

@@ -4,7 +4,7 @@ mod access;
 mod agent_cards;
 mod agent_spec;
 mod backup;
-mod clock;
+pub mod clock;
 mod commands;
 mod connect;
 mod contexts;

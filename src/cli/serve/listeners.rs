@@ -72,7 +72,6 @@ pub(super) fn http_options(
         },
         access: rules(settings),
         admin_stays_signed_in: settings.admin_stays_signed_in,
-        stale_limit: Duration::from_secs(settings.cluster_stale_limit),
         tls,
         public_url: settings.public_url.clone(),
         mqtt: endpoint.map(mqtt::Endpoint::handle),

@@ -1,11 +1,15 @@
 //! The registry as a node of a cluster, whose nodes share a log of commits.
 
-use std::time::Duration;
+use std::{future, time::Duration};
 
 use agentdex_api::{Cluster, ClusterNode};
 
 use super::Registry;
-use crate::store::{AppendCounts, LogStatus};
+use crate::{
+    Result,
+    change::Position,
+    store::{AppendCounts, Delay, LogStatus},
+};
 
 impl Registry {
     /// Returns the state of the cluster, as known to this node, or `None` if this registry is not a node of a cluster.
@@ -36,12 +40,60 @@ impl Registry {
     /// Returns counts of the commits that this node has appended to the log of its cluster, or `None` if this registry is
     /// not a node of a cluster.
     pub fn append_counts(&self) -> Option<AppendCounts> {
-        self.behind_for().map(|_| self.0.store.append_counts())
+        self.is_node().then(|| self.0.store.append_counts())
     }
 
-    /// Returns the time since this node last contained all writes of its cluster, or `None` if this registry is not a
-    /// node of a cluster.
-    pub fn behind_for(&self) -> Option<Duration> {
-        self.0.store.behind_for()
+    /// True if this registry is a node of a cluster.
+    pub fn is_node(&self) -> bool {
+        self.0.store.delay().is_some()
+    }
+
+    /// True if this registry carries out the periodic work of its cluster, or if it is not a node of a cluster.
+    #[doc(hidden)]
+    pub fn is_leader(&self) -> bool {
+        self.0.store.is_leader()
+    }
+
+    /// Returns the stored cursor of a follower that only the leader of a cluster has.
+    ///
+    /// # Errors
+    /// Same as [`Registry::position`].
+    #[doc(hidden)]
+    pub fn position_of_leader(&self, follower: &str) -> Result<Option<Position>> {
+        let shared = self.0.store.shared_log().and_then(|log| log.shared_position(follower));
+        shared.map_or_else(|| self.position(follower), |shared| Ok(Some(shared)))
+    }
+
+    /// Stores the cursor of a follower that only the leader of a cluster has. `None` deletes it.
+    ///
+    /// # Errors
+    /// Same as [`Registry::set_position`].
+    #[doc(hidden)]
+    pub fn set_position_of_leader(&self, follower: &str, position: Option<Position>) -> Result<()> {
+        match position {
+            Some(position) => self.set_position(follower, position)?,
+            None => self.remove_position(follower)?,
+        }
+        self.0.store.shared_log().into_iter().for_each(|log| log.share_position(follower, position));
+        Ok(())
+    }
+
+    /// Returns the time since this node last contained all writes of its cluster, if its content may not be shown any more:
+    /// it may be stale, and access may have been revoked meanwhile. Returns `None` if all is well, or if this registry is not
+    /// a node.
+    pub fn cut_off_for(&self) -> Option<Duration> {
+        let Delay { behind_for, limit } = self.0.store.delay()?;
+        (behind_for >= limit).then_some(behind_for)
+    }
+
+    /// Resolves when the content of this node may not be shown any more. See [`Registry::cut_off_for`].
+    pub async fn until_cut_off(&self) {
+        loop {
+            match self.0.store.delay() {
+                None => return future::pending().await,
+                Some(Delay { behind_for, limit }) if behind_for >= limit => return,
+                Some(Delay { behind_for, limit }) => tokio::time::sleep(limit - behind_for).await,
+            }
+        }
     }
 }

@@ -63,10 +63,12 @@ impl ClusterOptions {
         self
     }
 
-    /// Sets the time after which a server may no longer serve this node's data, so that the end of the log is requested
-    /// often enough: at least four times in this time, and every 5 s.
+    /// Sets the time after which a node that has not kept up with the others may no longer serve its data: see
+    /// [`Registry::cut_off_for`](super::Registry::cut_off_for). The default is 60 s.
     pub fn stale_limit(mut self, limit: Duration) -> ClusterOptions {
+        // The end of the log is requested at least four times in this time.
         self.0.limits.silence = self.0.limits.silence.min(limit / 4);
+        self.0.limits.stale = limit;
         self
     }
 

@@ -22,7 +22,7 @@ use super::install::{Folded, InstallError};
 use super::{
     appender::Appender,
     clock::LogClock,
-    commit_log::{CaughtUp, CommitLog, LogStatus},
+    commit_log::{CaughtUp, CommitLog, Delay, LogStatus},
     local::WRITE_AFTER,
     overlay::Pairs,
     queue::{Queue, Round, Signal, Waiting},
@@ -293,6 +293,11 @@ impl Committer {
         Ok(self.work().state)
     }
 
+    /// Returns the log shared with other stores, if any.
+    pub fn log(&self) -> Option<&dyn CommitLog> {
+        self.appender.as_ref().map(Appender::log)
+    }
+
     /// Returns the state of the log shared with other stores, if any.
     pub fn log_status(&self) -> Option<LogStatus> {
         self.appender.as_ref()?.log().status()
@@ -308,9 +313,9 @@ impl Committer {
         self.appender.as_ref().is_none_or(|appender| appender.log().is_leader())
     }
 
-    /// See [`super::Store::behind_for`].
-    pub fn behind_for(&self) -> Option<Duration> {
-        self.appender.as_ref()?.log().behind_for()
+    /// See [`super::Store::delay`].
+    pub fn delay(&self) -> Option<Delay> {
+        self.appender.as_ref()?.log().delay()
     }
 
     /// Follows the log whenever it contains commits of other stores.

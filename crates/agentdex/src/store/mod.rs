@@ -154,7 +154,7 @@ pub use self::{
     records::{DeclaredTexts, Record, Records},
     renditions::Slot,
     reread::reread,
-    restore::{Pair, RestoredContent, restore, restore_without_keys},
+    restore::{Pair, Purpose, RestoredContent, restore},
     salvage::{Salvaged, accept_rollback, salvage},
     serving::capability_keys,
     snapshot::Snapshot,
@@ -172,7 +172,7 @@ pub(crate) use self::commit_log::etcd::{
 };
 
 pub(crate) use self::{
-    commit_log::{LogStatus, SharedLog},
+    commit_log::{CommitLog, Delay, LogStatus, SharedLog},
     listeners::{Listener, Named},
     named_write::Expects,
 };
@@ -312,9 +312,14 @@ impl Store {
         self.handle.committer.is_leader()
     }
 
-    /// Returns the time since this store last contained all commits in the log shared with other stores, if any.
-    pub(crate) fn behind_for(&self) -> Option<Duration> {
-        self.handle.committer.behind_for()
+    /// Returns the log shared with other stores, if any.
+    pub(crate) fn shared_log(&self) -> Option<&dyn CommitLog> {
+        self.handle.committer.log()
+    }
+
+    /// Returns how far this store is behind the log shared with other stores, if any.
+    pub(crate) fn delay(&self) -> Option<Delay> {
+        self.handle.committer.delay()
     }
 
     /// Adds a listener to changes of API keys, saved queries, and metadata.

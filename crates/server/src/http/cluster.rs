@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::{StatusCode, header::RETRY_AFTER},
+    http::{
+        StatusCode,
+        header::{HeaderName, RETRY_AFTER},
+    },
     web::Data,
 };
 use agentdex_api::Cluster;
@@ -17,6 +20,12 @@ pub(super) const PATH: &str = "/cluster";
 
 /// Maximum time for which a request waits until this node has reached a position.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The same for event streams, whose clients can't do anything but ask again.
+pub(super) const PATIENCE_OF_STREAMS: Duration = Duration::from_secs(60);
+
+/// Header with the position that a node must have reached before it answers a request.
+const MIN_POSITION: HeaderName = HeaderName::from_static("agentdex-min-position");
 
 /// Routes served in any case, for operators and load balancers.
 const ALWAYS_SERVED: [&str; 4] = ["/health/live", "/health/ready", "/metrics", PATH];
@@ -47,6 +56,28 @@ pub(super) async fn state(context: Data<Context>, request: HttpRequest) -> Resul
     }
 }
 
+/// Waits until a node of a cluster has reached the position in the header `Agentdex-Min-Position` of a request, if there is
+/// such a header. It is the position of an earlier answer, perhaps of another node.
+///
+/// # Errors
+/// 400 for something other than a position; 409 `other-epoch` for a position in another log; 503 `position-ahead` if the
+/// node doesn't reach it in time.
+pub(super) async fn reach_minimum(context: &Data<Context>, request: &HttpRequest) -> Result<(), Problem> {
+    let Some(given) = request.headers().get(MIN_POSITION) else { return Ok(()) };
+    let position = given.to_str().ok().and_then(|given| given.trim().parse::<Position>().ok());
+    let Some(position) = position else {
+        let detail =
+            "the header Agentdex-Min-Position must be EPOCH-SEQ, as in the header Agentdex-Position of an answer";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "malformed-request", detail));
+    };
+    if position.epoch != context.epoch() {
+        let last = Position { epoch: context.epoch(), seq: context.last_seq() };
+        let detail = format!("{position} is a position in another log; the log of this registry is at {last}");
+        return Err(Problem::new(StatusCode::CONFLICT, "other-epoch", detail));
+    }
+    reach(context, request, position, PATIENCE).await
+}
+
 /// Waits until a node of a cluster has reached a position that a client got from another node.
 ///
 /// # Errors
@@ -57,8 +88,7 @@ pub(super) async fn reach(
     position: Position,
     patience: Duration,
 ) -> Result<(), Problem> {
-    let is_node = context.behind_for().is_some();
-    if !is_node || position.epoch != context.epoch() || position.seq <= context.last_seq() {
+    if !context.is_node() || position.epoch != context.epoch() || position.seq <= context.last_seq() {
         return Ok(());
     }
     let (mut end, mut stopped) = (context.durable(), Context::stopped(context, request));
@@ -75,9 +105,7 @@ pub(super) async fn reach(
 /// Refuses requests while this node may serve stale data, such as revoked keys, except for the routes that are always
 /// served.
 pub(super) fn check(context: &Context, path: &str) -> Result<(), Problem> {
-    let Some(behind) = context.behind_for().filter(|behind| *behind >= context.options.stale_limit) else {
-        return Ok(());
-    };
+    let Some(behind) = context.cut_off_for() else { return Ok(()) };
     if ALWAYS_SERVED.contains(&path) {
         return Ok(());
     }

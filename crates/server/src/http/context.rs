@@ -103,9 +103,14 @@ impl Context {
         self.trusted.epoch()
     }
 
-    /// The time since this node had all writes of its cluster, if it is a node.
-    pub(super) fn behind_for(&self) -> Option<Duration> {
-        self.trusted.behind_for()
+    /// True if this registry is a node of a cluster.
+    pub(super) fn is_node(&self) -> bool {
+        self.trusted.is_node()
+    }
+
+    /// The time since this node had all writes of its cluster, if that is too long.
+    pub(super) fn cut_off_for(&self) -> Option<Duration> {
+        self.trusted.cut_off_for()
     }
 
     /// The end of the log that the registry was restored from, if it was.
@@ -160,7 +165,8 @@ impl Context {
     }
 
     /// Returns the signal that ends a stream which a request opens: the stop signal of the options, the end of its
-    /// server's listener, or the expiry or revocation of its caller's credentials.
+    /// server's listener, the expiry or revocation of its caller's credentials, or that the data of this node of a cluster
+    /// may be stale.
     pub(super) fn stopped(context: &Data<Context>, request: &HttpRequest) -> Stopped {
         let address = request.app_config().local_addr();
         let gone = context.listening.as_ref().and_then(|listening| listening.watch(address));

@@ -189,7 +189,7 @@ impl Start {
     async fn reached(self, context: &Data<Context>, request: &HttpRequest) -> Result<Start, Problem> {
         if let Start::After(seq) = self {
             let position = Position { epoch: context.epoch(), seq };
-            cluster::reach(context, request, position, context.options.stale_limit).await?;
+            cluster::reach(context, request, position, cluster::PATIENCE_OF_STREAMS).await?;
         }
         Ok(self)
     }

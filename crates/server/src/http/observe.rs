@@ -38,6 +38,7 @@ use super::{
     problem::{PROBLEM_JSON, Problem},
     protected_resource::MCP,
     rates::Client,
+    since,
 };
 use crate::access::Caller;
 
@@ -116,9 +117,14 @@ where
         let request_id = request_id(request.headers());
         let (service, context, route, path, needs) =
             (self.service.clone(), self.context.clone(), self.route.clone(), self.path, self.needs);
+        let is_write = !request.method().is_safe();
         let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
         Box::pin(async move {
-            let response = match admit(&context, path, needs, &request).await {
+            let admitted = match admit(&context, path, needs, &request).await {
+                Ok(()) => cluster::reach_minimum(&context, request.request()).await,
+                refused => refused,
+            };
+            let response = match admitted {
                 Ok(()) => service.call(request).await?.map_into_boxed_body(),
                 Err(problem) => refuse(&context, path, request, problem),
             };
@@ -128,6 +134,9 @@ where
             let mut response = mcp_registry::complete(path, exchange.observe(response));
             let headers = response.headers_mut();
             headers.insert(REQUEST_ID, request_id);
+            if is_write && status.is_success() {
+                since::show_position(&context, headers);
+            }
             headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
             if !headers.contains_key(CONTENT_SECURITY_POLICY) {
                 headers.insert(CONTENT_SECURITY_POLICY, NO_CONTENT_POLICY);

@@ -37,8 +37,6 @@ pub struct Options {
     pub workers: Option<usize>,
     /// Time without events after which an event stream sends a heartbeat.
     pub heartbeat: Duration,
-    /// Time after which a node of a cluster that has not kept up with the others stops serving: its data may be stale.
-    pub stale_limit: Duration,
     /// Ends event streams and long polls.
     pub stop: Stop,
     /// The endpoint for MQTT over WebSocket at `/mqtt`; without it, that path isn't served.
@@ -66,7 +64,6 @@ impl Default for Options {
             public_url: None,
             workers: None,
             heartbeat: Duration::from_secs(15),
-            stale_limit: Duration::from_secs(60),
             stop: Stop::new(),
             mqtt: None,
             conversations: None,

@@ -2,7 +2,7 @@
 
 use actix_web::{
     HttpResponseBuilder,
-    http::header::{HeaderName, WARNING},
+    http::header::{HeaderMap, HeaderName, HeaderValue, WARNING},
 };
 
 use super::{body::WARNINGS, context::Context, parameters::Parameters, problem::Problem};
@@ -10,6 +10,14 @@ use crate::{Epoch, Position, Seq, change::Cursor};
 
 /// The position that a response shows, as `since` takes it.
 pub(super) const POSITION: HeaderName = HeaderName::from_static("agentdex-position");
+
+/// Shows the end of the log in a response.
+pub(super) fn show_position(context: &Context, headers: &mut HeaderMap) {
+    let position = Position { epoch: context.epoch(), seq: context.last_seq() };
+    if let Ok(position) = HeaderValue::from_str(&position.to_string()) {
+        headers.insert(POSITION, position);
+    }
+}
 
 /// The place up to which a reader has read.
 pub(super) struct Since {

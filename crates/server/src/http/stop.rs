@@ -24,8 +24,8 @@ impl Stop {
         self.0.send_replace(true);
     }
 
-    /// Returns a listener that waits for the signal, for another one, or for the end of the credentials of the caller
-    /// that a registry is used by.
+    /// Returns a listener that waits for the signal, for another one, for the end of the credentials of the caller
+    /// that a registry is used by, or until the data of a node of a cluster may be stale.
     pub(super) fn listener(&self, gone: Option<watch::Receiver<bool>>, registry: Registry) -> Stopped {
         Stopped { asked: self.0.subscribe(), gone, registry }
     }
@@ -60,6 +60,7 @@ impl Stopped {
             _ = asked.wait_for(|stopped| *stopped) => {}
             () = gone => {}
             () = registry.until_invalid(registry.caller()) => {}
+            () = registry.until_cut_off() => {}
         }
     }
 }

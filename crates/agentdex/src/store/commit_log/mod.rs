@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::overlay::Pairs;
 #[cfg(doc)]
 use crate::Error;
-use crate::change::{Epoch, Timestamp};
+use crate::change::{Epoch, Position, Timestamp};
 
 #[cfg(test)]
 mod copies;
@@ -56,6 +56,14 @@ pub(crate) trait CommitLog: Send + Sync {
         true
     }
 
+    /// Records the position of a follower that only the leader has, or removes it. The next leader continues from there.
+    fn share_position(&self, _follower: &str, _position: Option<Position>) {}
+
+    /// Returns the position that was recorded by an earlier leader, or by this store.
+    fn shared_position(&self, _follower: &str) -> Option<Position> {
+        None
+    }
+
     /// True if this store has to begin an extension of all expiries: it leads, and no store could write for a while.
     fn owes_grace(&self) -> bool {
         false
@@ -79,8 +87,8 @@ pub(crate) trait CommitLog: Send + Sync {
     /// Publishes the progress of the store to the other stores.
     fn report(&self, _progress: Progress) {}
 
-    /// Returns the time since the store last contained all commits in the log.
-    fn behind_for(&self) -> Option<Duration> {
+    /// Returns how far the store is behind the log.
+    fn delay(&self) -> Option<Delay> {
         None
     }
 
@@ -100,6 +108,15 @@ pub(crate) struct Progress {
     pub number: u64,
     /// Number of the last commit synced to disk.
     pub synced: u64,
+}
+
+/// Delay of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Delay {
+    /// Time since the store last contained all commits in the log.
+    pub behind_for: Duration,
+    /// Time from which the content of the store may not be shown any more.
+    pub limit: Duration,
 }
 
 /// State of a log, as known to one of its stores.

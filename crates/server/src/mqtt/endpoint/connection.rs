@@ -113,6 +113,8 @@ where
         let reader = self.reader.clone();
         let invalid = reader.until_invalid(reader.caller());
         tokio::pin!(invalid);
+        let cut_off = reader.until_cut_off();
+        tokio::pin!(cut_off);
         let mut buffer = [0; 4096];
         self.select_decisions();
         let sleep = sleep_until(Instant::now() + NEVER);
@@ -161,6 +163,7 @@ where
                 () = tokio::task::yield_now(), if filled == Filled::Busy => {}
                 () = self.lease.evicted() => self.link.engine.disconnect(DisconnectReason::TakenOver),
                 _ = stop.wait_for(|stop| *stop) => self.link.engine.disconnect(DisconnectReason::ShuttingDown),
+                () = &mut cut_off => self.link.engine.disconnect(DisconnectReason::CutOff),
                 // With a session that waits for valid ones.
                 () = &mut invalid => self.link.engine.disconnect(DisconnectReason::NotAuthorized),
                 () = sleep.as_mut() => {

@@ -49,6 +49,8 @@ pub(super) enum Refusal {
     /// Another connection has the session and doesn't let go.
     Busy,
     Full,
+    /// The data of this node of a cluster may be stale.
+    CutOff,
 }
 
 /// Why the endpoint ends a connection. What a client did wrong is answered by the engine.
@@ -62,6 +64,8 @@ pub(super) enum DisconnectReason {
     UnsupportedQos,
     Stalled,
     Failed,
+    /// The data of this node of a cluster may be stale.
+    CutOff,
 }
 
 /// The result of sending a message.
@@ -216,6 +220,7 @@ impl Engine {
             // Version 3.1.1 has no maximum.
             Refusal::UnsupportedQos => (ConnectReturnCode::NotAuthorized, ConnectReasonCode::QosNotSupported),
             Refusal::Busy => (ConnectReturnCode::ServerUnavailable, ConnectReasonCode::ServerBusy),
+            Refusal::CutOff => (ConnectReturnCode::ServerUnavailable, ConnectReasonCode::UseAnotherServer),
             Refusal::Full => (ConnectReturnCode::ServerUnavailable, ConnectReasonCode::QuotaExceeded),
         };
         let events = if self.is_version_5() {
@@ -325,6 +330,7 @@ impl Engine {
                 DisconnectReason::ProtocolError => DisconnectReasonCode::ProtocolError,
                 DisconnectReason::UnsupportedQos => DisconnectReasonCode::QosNotSupported,
                 DisconnectReason::Stalled => DisconnectReasonCode::QuotaExceeded,
+                DisconnectReason::CutOff => DisconnectReasonCode::UseAnotherServer,
                 DisconnectReason::Failed => DisconnectReasonCode::UnspecifiedError,
             };
             let events = self.send(v5_0::Disconnect::builder().reason_code(reason).build());

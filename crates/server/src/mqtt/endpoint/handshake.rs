@@ -42,7 +42,12 @@ where
         tracing::debug!(peer, "an MQTT connection ended without a valid CONNECT");
         return link.finish().await;
     };
-    let authenticated = match if admitted { refusal(&connect) } else { Some(Refusal::Full) } {
+    let refused = match (admitted, context.index.feed.registry().cut_off_for()) {
+        (false, _) => Some(Refusal::Full),
+        (true, Some(_)) => Some(Refusal::CutOff),
+        (true, None) => refusal(&connect),
+    };
+    let authenticated = match refused {
         Some(refusal) => Err(refusal),
         None => authenticate(&context, &connect, holder).await,
     };

@@ -8,7 +8,7 @@
 //! - `founding`, `place`: finding the log of a store, or founding it; the last commit of a store in the log
 //! - `log`: state that the tasks share; `ask`: requests that may be carried out twice
 //! - `append`, `attempt`: appends; `follow`, `arrivals`: reading and watching; `waiting`: turns
-//! - `presence`, `nodes`: the nodes, and the election of a leader; `clocks`: their clocks; `trimming`: dropping commits that
+//! - `presence`, `nodes`: the nodes; `leading`: the leader; `clocks`: their clocks; `trimming`: dropping commits that
 //!   no node needs
 
 use std::{
@@ -16,7 +16,7 @@ use std::{
     fmt, future,
     path::Path,
     sync::{Arc, Mutex, mpsc},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use agentdex_etcd::{Client, message::LeaseRevokeRequest};
@@ -31,14 +31,15 @@ use self::{
     clocks::Clocks,
     founding::{Follower, Founding, NotOpened, unavailable},
     keys::Keys,
-    log::{Currency, Log, State},
+    log::{Currency, Log, SharedPositions, State},
     nodes::Nodes,
     options::NodeOptions,
 };
 use super::{
-    Appended, Arrived, Away, Broken, CaughtUp, Commit, CommitLog, LastCommit, LogStatus, NewStore, OpenLog, OpenedLog,
-    Progress, Wake, turn::Turn,
+    Appended, Arrived, Away, Broken, CaughtUp, Commit, CommitLog, Delay, LastCommit, LogStatus, NewStore, OpenLog,
+    OpenedLog, Progress, Wake, turn::Turn,
 };
+use crate::change::Position;
 
 mod append;
 mod arrivals;
@@ -49,6 +50,7 @@ mod encoding;
 mod follow;
 mod founding;
 mod keys;
+mod leading;
 mod log;
 mod nodes;
 pub(crate) mod options;
@@ -134,6 +136,7 @@ impl EtcdLog {
             is_waiting: false,
             lease: 0,
             nodes: Nodes::default(),
+            positions: SharedPositions::default(),
             clocks: Clocks::new(options.name.clone(), limits.skew, clocks::now()),
             progress: Progress { number: last, synced: last },
             currency: Currency::new(last),
@@ -144,7 +147,7 @@ impl EtcdLog {
             wake: None,
         };
         let NodeOptions { name, url, .. } = options.clone();
-        let (changed, room, asks, granted, reported, reading) = Default::default();
+        let (changed, room, asks, to_record, reported, reading) = Default::default();
         let state = Mutex::new(state);
         let log = Arc::new(Log {
             client,
@@ -158,7 +161,7 @@ impl EtcdLog {
             changed,
             room,
             asks,
-            granted,
+            to_record,
             reported,
             reading,
         });
@@ -239,7 +242,27 @@ impl CommitLog for EtcdLog {
         let mut state = self.log.state();
         (state.nodes.owes_grace, state.nodes.alive_at) = (false, Some(Instant::now()));
         drop(state);
-        self.log.granted.notify_one();
+        self.log.to_record.notify_one();
+    }
+
+    fn share_position(&self, follower: &str, position: Option<Position>) {
+        let mut state = self.log.state();
+        let shared = &mut state.positions;
+        let before = match position {
+            Some(position) => shared.by_name.insert(follower.to_owned(), position.to_string()),
+            None => shared.by_name.remove(follower),
+        };
+        shared.are_changed = true;
+        let is_new = before.is_some() != position.is_some();
+        drop(state);
+        // Progress is written from time to time.
+        if is_new {
+            self.log.to_record.notify_one();
+        }
+    }
+
+    fn shared_position(&self, follower: &str) -> Option<Position> {
+        self.log.state().positions.by_name.get(follower)?.parse().ok()
     }
 
     fn clock_error(&self) -> Option<i64> {
@@ -264,8 +287,9 @@ impl CommitLog for EtcdLog {
         self.log.reported.notify_waiters();
     }
 
-    fn behind_for(&self) -> Option<Duration> {
-        Some(self.log.state().currency.current_at.elapsed())
+    fn delay(&self) -> Option<Delay> {
+        let behind_for = self.log.state().currency.current_at.elapsed();
+        Some(Delay { behind_for, limit: self.log.limits.stale })
     }
 
     fn status(&self) -> Option<LogStatus> {

@@ -24,6 +24,8 @@ pub(crate) struct NodeOptions {
 pub(crate) struct Limits {
     /// Time after which an append without an answer is [`Appended::Unknown`](super::super::Appended::Unknown).
     pub append_wait: Duration,
+    /// Time after which the content of a node that has not kept up with the log may not be shown any more.
+    pub stale: Duration,
     /// Time without arrivals after which the end of the log is requested.
     pub silence: Duration,
     /// Time to live of the node's lease.
@@ -51,6 +53,7 @@ impl Default for Limits {
         let seconds = Duration::from_secs;
         Limits {
             append_wait: seconds(10),
+            stale: seconds(60),
             silence: seconds(5),
             lease: seconds(15),
             update: seconds(5),

@@ -48,6 +48,7 @@ const CLUSTER: &str = "zoo";
 
 const LIMITS: Limits = Limits {
     append_wait: Duration::from_millis(600),
+    stale: Duration::from_secs(60),
     silence: Duration::from_millis(300),
     lease: Duration::from_secs(2),
     update: Duration::from_millis(200),
