@@ -206,7 +206,6 @@ pub fn restore_with(file: impl Read, directory: &Path, options: RestoreOptions) 
 ///
 /// # Errors
 /// Same as [`restore`]; also [`Error::InvalidBackup`] if the backup isn't that of a node.
-#[cfg(feature = "cluster")]
 pub fn restore_node(file: impl Read, directory: &Path) -> Result<Restored> {
     restore_for(Purpose::Node, file, directory)
 }

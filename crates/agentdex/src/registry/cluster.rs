@@ -54,7 +54,7 @@ impl Registry {
         self.0.store.is_leader()
     }
 
-    /// Returns the stored cursor of a follower that only the leader of a cluster has.
+    /// Returns the stored cursor of a follower of a cluster's leader.
     ///
     /// # Errors
     /// Same as [`Registry::position`].
@@ -64,7 +64,7 @@ impl Registry {
         shared.map_or_else(|| self.position(follower), |shared| Ok(Some(shared)))
     }
 
-    /// Stores the cursor of a follower that only the leader of a cluster has. `None` deletes it.
+    /// Stores the cursor of a follower of a cluster's leader. `None` deletes it.
     ///
     /// # Errors
     /// Same as [`Registry::set_position`].

@@ -63,7 +63,7 @@ impl ClusterOptions {
         self
     }
 
-    /// Sets the time after which a node that has not kept up with the others may no longer serve its data: see
+    /// Sets the maximum delay with which a node may still serve its data: see
     /// [`Registry::cut_off_for`](super::Registry::cut_off_for). The default is 60 s.
     pub fn stale_limit(mut self, limit: Duration) -> ClusterOptions {
         // The end of the log is requested at least four times in this time.

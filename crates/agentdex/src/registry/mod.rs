@@ -90,12 +90,12 @@ use std::sync::{
 
 use tokio::sync::watch;
 
+#[cfg(feature = "cluster")]
+pub use self::cluster_options::ClusterOptions;
 #[cfg(feature = "fetch")]
 pub use self::issuer::IssuerOptions;
-#[cfg(feature = "cluster")]
-pub use self::{backup::restore_node, cluster_options::ClusterOptions};
 pub use self::{
-    backup::{RestoreOptions, Restored, restore, restore_with},
+    backup::{RestoreOptions, Restored, restore, restore_node, restore_with},
     salvage::{InspectionStep, accept_rollback, inspect, inspect_with, salvage},
 };
 pub use self::{

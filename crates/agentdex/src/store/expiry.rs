@@ -4,8 +4,8 @@
 //! doesn't purge Things that couldn't renew. Readers apply the extension on the fly until commits have written it to
 //! the tree, in small steps between writes.
 //!
-//! Stores that share a log are extended together, after a time in which none of them could write. A commit records the
-//! beginning under `m/grace`, and the last step removes it.
+//! With a shared log, the expiries in all stores are extended together, after no store could write for a while. A commit
+//! records the beginning under `m/grace`, and the last step removes it.
 //!
 //! Expired records that are not yet purged are kept in memory. They are found by an incremental scan: a caller pays
 //! for the records expired since the previous call, up to [`SCANNED_AT_ONCE`].
@@ -40,8 +40,7 @@ pub(super) struct Grace(AtomicI64);
 const NO_GRACE: i64 = i64::MIN;
 
 impl Grace {
-    /// Returns the extension of a store that is being opened: since that moment, or since a moment recorded by the stores
-    /// that share its log.
+    /// Returns the extension for a store at its opening: since that moment, or since the moment recorded in the shared log.
     pub fn load(tree: &Database, opened: Timestamp, is_shared: bool) -> Result<Grace> {
         let since = if is_shared {
             let recorded = tree.get(layout::GRACE_KEY).map_err(reading)?;

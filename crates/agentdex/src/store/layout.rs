@@ -10,7 +10,7 @@
 //! | `m/upgrade` | commit: u64, sum: u128, is done: u8 | upgrade from format 4: number of the last commit before it, checksum at that time, and whether all records have been rewritten |
 //! | `m/audit` | JSON | by chain of the audit trail: number, ordinal, and hash of the last dropped entry |
 //! | `m/clock` | seq: u64, moment: i64 | time to which the log was reset by hand, after the entry at `seq` |
-//! | `m/grace` | moment: i64 | moment since which ttls count, until all [expiries](super::expiry) are extended; only in stores that share a log |
+//! | `m/grace` | moment: i64 | moment since which ttls count, until all [expiries](super::expiry) are extended; only in stores with a shared log |
 //! | `r/<id>` | see below | a record |
 //! | `t/<seq>` | TD | text of the record with this seq, of a declaration, or of a creation in the log |
 //! | `o/<seq>` | format: string, media type (and a zero byte and the JSON of the import options, if there are any): string, document: rest | original of the record or declaration with this seq |

@@ -57,7 +57,7 @@ pub enum Purpose {
     Registry,
     /// The same, but without the API keys.
     RegistryWithoutKeys,
-    /// A further node of the cluster to which the original store belongs.
+    /// A further node of the original store's cluster.
     Node,
 }
 
@@ -140,7 +140,7 @@ fn is_omitted(key: &[u8], purpose: Purpose) -> bool {
     is_position
         || match purpose {
             Purpose::Node => key.starts_with(layout::SESSIONS),
-            // What it shared with a cluster.
+            // Its data about its cluster.
             Purpose::Registry | Purpose::RegistryWithoutKeys => key == layout::NODE_KEY || key == layout::GRACE_KEY,
         }
 }

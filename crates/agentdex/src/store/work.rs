@@ -31,7 +31,7 @@ pub(super) struct Work {
     pub witness: Arc<Witness>,
     pub state: State,
     pub time: Arc<LogClock>,
-    /// Moment of the extension of expiries that is being written, and the first expiry that may still need it.
+    /// Moment of the current extension of expiries, and the first expiry that may still need it.
     pub next_grace: (Option<Timestamp>, IVec),
     /// True if this is the last chance to write pending keys.
     pub is_ending: bool,
@@ -193,7 +193,7 @@ impl Work {
     }
 
     /// Decides to extend some expiries. The outcome is the key at which to continue, or `None`
-    /// at the end, which also ends an extension of several stores.
+    /// at the end. The last step also ends an extension of several stores.
     pub fn extend_expiries(&mut self, view: &View) -> Result<Decided<Option<IVec>>> {
         let since = view.expiries.grace.pending();
         if since.is_none() {

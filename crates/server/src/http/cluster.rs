@@ -10,7 +10,6 @@ use actix_web::{
     },
     web::Data,
 };
-use agentdex_api::Cluster;
 
 use super::{context::Context, parameters::Parameters, problem::Problem};
 use crate::Position;
@@ -40,7 +39,7 @@ const ALWAYS_SERVED: [&str; 4] = ["/health/live", "/health/ready", "/metrics", P
     operation_id = "cluster",
     tag = "about",
     responses(
-        (status = 200, description = "The state", body = Cluster),
+        (status = 200, description = "The state", body = agentdex_api::Cluster),
         (status = 404, description = "This registry is not a node of a cluster", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
     )

@@ -56,7 +56,7 @@ pub(crate) trait CommitLog: Send + Sync {
         true
     }
 
-    /// Records the position of a follower that only the leader has, or removes it. The next leader continues from there.
+    /// Records the position of a follower of the leader, or removes it. The next leader continues from there.
     fn share_position(&self, _follower: &str, _position: Option<Position>) {}
 
     /// Returns the position that was recorded by an earlier leader, or by this store.
@@ -115,7 +115,7 @@ pub(crate) struct Progress {
 pub(crate) struct Delay {
     /// Time since the store last contained all commits in the log.
     pub behind_for: Duration,
-    /// Time from which the content of the store may not be shown any more.
+    /// Maximum delay with which the content of the store may still be shown.
     pub limit: Duration,
 }
 

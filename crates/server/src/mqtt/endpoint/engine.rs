@@ -49,7 +49,7 @@ pub(super) enum Refusal {
     /// Another connection has the session and doesn't let go.
     Busy,
     Full,
-    /// The data of this node of a cluster may be stale.
+    /// Possibly stale data of a node that has not kept up with its cluster.
     CutOff,
 }
 
@@ -64,7 +64,7 @@ pub(super) enum DisconnectReason {
     UnsupportedQos,
     Stalled,
     Failed,
-    /// The data of this node of a cluster may be stale.
+    /// Possibly stale data of a node that has not kept up with its cluster.
     CutOff,
 }
 

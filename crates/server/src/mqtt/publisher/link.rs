@@ -37,7 +37,7 @@ const WINDOW: u16 = 100;
 pub(super) enum Ended {
     /// The publisher is to stop.
     Stopped,
-    /// Another node of the cluster publishes.
+    /// The leadership of the cluster has passed to another node.
     Resigned,
     /// The connection to the broker is lost, or it refuses us.
     Lost(Box<ConnectionError>),

@@ -82,7 +82,7 @@ impl Keys {
         self.key("alive")
     }
 
-    /// Returns the key with the positions of followers that only the leader has.
+    /// Returns the key with the positions of the leader's own followers.
     pub fn positions(&self) -> Vec<u8> {
         self.key("positions")
     }

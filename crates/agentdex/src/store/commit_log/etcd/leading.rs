@@ -1,4 +1,5 @@
-//! The leader, which carries out the periodic work for all nodes: its election, and what it records for its successor.
+//! The leader carries out the periodic work for all nodes. This module contains its election, and its record for the next
+//! leader.
 
 use std::time::Instant;
 
@@ -47,7 +48,7 @@ impl Log {
         Ok(())
     }
 
-    /// Reads what the former leader has recorded. Returns true if it was alive a moment ago.
+    /// Reads the record of the former leader. Returns true if that leader was alive a moment ago.
     async fn take_over(&self) -> Result<bool, Error> {
         let read = [self.keys.alive(), self.keys.positions()].map(|key| Op::range(Range::new(KeyRange::key(key))));
         let found = ask(&self.client, &Txn::new().then(read)).await?;

@@ -75,7 +75,7 @@ pub(super) struct State {
     pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
-/// Positions of followers that only the leader has, by name, as they are written to etcd.
+/// Positions of the leader's own followers by name, as they are written to etcd.
 #[derive(Debug, Default)]
 pub(super) struct SharedPositions {
     pub by_name: BTreeMap<String, String>,

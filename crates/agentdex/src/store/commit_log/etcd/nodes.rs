@@ -37,7 +37,7 @@ pub(super) struct Nodes {
     pub is_leader: bool,
     /// Time at which this node, as the leader, last recorded in etcd that the cluster can write.
     pub alive_at: Option<Instant>,
-    /// True if this node leads after a time in which no node could write, and has to extend the expiries of all agents.
+    /// True if no node could write for a while, so that this node, as the leader, has to extend the expiries of all agents.
     pub owes_grace: bool,
     /// Name of the leader.
     pub leader: Option<String>,

@@ -24,7 +24,7 @@ pub(crate) struct NodeOptions {
 pub(crate) struct Limits {
     /// Time after which an append without an answer is [`Appended::Unknown`](super::super::Appended::Unknown).
     pub append_wait: Duration,
-    /// Time after which the content of a node that has not kept up with the log may not be shown any more.
+    /// Maximum delay with which a node may still show its content.
     pub stale: Duration,
     /// Time without arrivals after which the end of the log is requested.
     pub silence: Duration,
