@@ -220,6 +220,9 @@ pub struct Settings {
     /// Name of this node [default: the host name and the port]
     #[arg(long, help_heading = "Cluster", value_name = "NAME")]
     pub cluster_node: Option<String>,
+    /// URL of this node's REST API, shown to operators [default: that of --public-url]
+    #[arg(long, help_heading = "Cluster", value_name = "URL")]
+    pub cluster_url: Option<String>,
     /// User of etcd; the variable AGENTDEX_CLUSTER_PASSWORD contains the password
     #[arg(long, help_heading = "Cluster", value_name = "NAME")]
     pub cluster_user: Option<String>,

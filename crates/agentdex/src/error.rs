@@ -419,6 +419,9 @@ pub enum Error {
     /// The shared log of several stores does not respond. Nothing was written.
     #[error("the log of the cluster does not respond; nothing was written")]
     LogUnavailable,
+    /// etcd has no space for the log of the cluster. Nothing was written.
+    #[error("etcd is out of space; nothing was written. Compact and defragment etcd, and disarm its alarm")]
+    LogFull,
     /// The clock of this node of a cluster differs from those of most other nodes. Nothing was written.
     #[error("the clock of this node is {} s {} the clocks of most other nodes; nothing was written. Correct the clock, or \
         ask another node", ahead.unsigned_abs().div_ceil(1000), if *ahead > 0 { "ahead of" } else { "behind" })]
@@ -578,6 +581,7 @@ impl Error {
             Error::DiskFull { .. } => "disk-full",
             Error::OutcomeUnknown => "outcome-unknown",
             Error::LogUnavailable => "log-unavailable",
+            Error::LogFull => "log-full",
             Error::ClockSkew { .. } => "clock-skew",
             Error::ShuttingDown => "shutting-down",
             Error::NotTracked { .. } => "not-tracked",
@@ -668,6 +672,7 @@ impl Error {
                     | Error::ConsistencyTimeout { .. }
                     | Error::DiskFull { .. }
                     | Error::LogUnavailable
+                    | Error::LogFull
                     | Error::ClockSkew { .. }
                     | Error::ClusterUnavailable { .. }
                     | Error::FetchTimedOut { .. }

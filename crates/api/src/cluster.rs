@@ -22,6 +22,9 @@ pub struct Cluster {
     pub leader: Option<String>,
     /// Number of the last commit in the log that this node knows.
     pub log_end: u64,
+    /// True if etcd is out of space, so that the cluster accepts no writes.
+    #[serde(default)]
+    pub log_full: bool,
     /// Name of the cluster.
     pub name: String,
     /// Name of this node.

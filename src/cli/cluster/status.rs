@@ -48,6 +48,9 @@ fn print(out: &mut impl Write, cluster: &Cluster, style: Style) -> io::Result<()
         );
         writeln!(out, "{}", style.yellow(&message))?;
     }
+    if cluster.log_full {
+        writeln!(out, "{}", style.red("etcd is out of space, so the cluster accepts no writes"))?;
+    }
     if let Some(problem) = &cluster.problem {
         let message = format!("{this} no longer follows the cluster: {problem}");
         writeln!(out, "{}", style.red(&message))?;

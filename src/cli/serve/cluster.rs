@@ -21,7 +21,7 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Option<ClusterOptio
         .node(node)
         .init(settings.cluster_init)
         .stale_limit(Duration::from_secs(settings.cluster_stale_limit));
-    if let Some(url) = &settings.public_url {
+    if let Some(url) = settings.cluster_url.as_ref().or(settings.public_url.as_ref()) {
         options = options.url(url);
     }
     if let Some(user) = &settings.cluster_user {

@@ -15,7 +15,8 @@ impl Registry {
     /// Returns the state of the cluster, as known to this node, or `None` if this registry is not a node of a cluster.
     pub fn cluster(&self) -> Option<Cluster> {
         let status = self.0.store.log_status()?;
-        let LogStatus { cluster, node, leader, end, number: commit, behind_for, broken, clock_error, nodes } = status;
+        let LogStatus { cluster, node, leader, end, number: commit, behind_for, broken, is_full, clock_error, nodes } =
+            status;
         let nodes = nodes.into_iter().map(|(name, node)| ClusterNode {
             clock: node.clock,
             commit: node.progress.number,
@@ -30,6 +31,7 @@ impl Registry {
             commit,
             leader,
             log_end: end.max(commit),
+            log_full: is_full,
             name: cluster,
             node,
             nodes: nodes.collect(),

@@ -50,7 +50,8 @@ impl Status {
         let closed =
             self.closed_to_writes.is_some().then(|| "the registry accepts no writes until it is restarted".into());
         let full = self.disk_full.is_some().then(|| "the disk has no room for writes".into());
-        let closed = closed.or(full).or_else(|| self.behind_cluster());
+        // A node that no longer follows its cluster accepts no writes either.
+        let closed = self.behind_cluster().or(closed).or(full);
         let mut needed = self.followers.iter().filter(|follower| !OPTIONAL.contains(&follower.name));
         closed.or_else(|| needed.find_map(FollowerStatus::reason))
     }

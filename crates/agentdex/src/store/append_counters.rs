@@ -35,7 +35,7 @@ impl AppendCounters {
         let counter = match appended {
             Appended::Done(_) => &self.appended,
             Appended::Taken => &self.lost_races,
-            Appended::Unknown | Appended::Away | Appended::Lost(_) => return,
+            Appended::Unknown | Appended::Away | Appended::Full | Appended::Lost(_) => return,
         };
         counter.fetch_add(1, Relaxed);
         self.nanoseconds.fetch_add(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX), Relaxed);

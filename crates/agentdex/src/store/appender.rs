@@ -193,6 +193,10 @@ impl Appender {
                     *fate = Fate::NotSent;
                     return Err(Error::LogUnavailable);
                 }
+                Appended::Full => {
+                    *fate = Fate::NotSent;
+                    return Err(Error::LogFull);
+                }
                 Appended::Lost(Broken(reason)) => return Err(self.closed_by(reason)),
             }
         }
@@ -221,7 +225,7 @@ impl Appender {
             match self.send(&commit) {
                 Appended::Done(stamp) => self.install_all([Arrived { pairs: commit.pairs.clone(), stamp }])?,
                 Appended::Taken => {}
-                Appended::Unknown | Appended::Away => {
+                Appended::Unknown | Appended::Away | Appended::Full => {
                     self.is_behind.store(true, Ordering::Relaxed);
                     return Ok(false);
                 }
@@ -340,6 +344,7 @@ fn again(error: &Error, is_sent: bool) -> Error {
         Error::OutcomeUnknown if is_sent => Error::OutcomeUnknown,
         Error::OutcomeUnknown => Error::LogUnavailable,
         Error::LogUnavailable => Error::LogUnavailable,
+        Error::LogFull => Error::LogFull,
         Error::ClockSkew { ahead } => Error::ClockSkew { ahead: *ahead },
         Error::ShuttingDown => Error::ShuttingDown,
         Error::LimitExceeded { what, maximum } => Error::LimitExceeded { what, maximum: *maximum },

@@ -122,6 +122,7 @@ fn write_cluster(text: &mut String, cluster: &Cluster) {
         ("end", "Number of the last commit in the log of the cluster.", cluster.log_end),
         ("connected", connected, u64::from(is_connected)),
         ("leader", "Whether this node leads the cluster.", u64::from(is_leader)),
+        ("log_full", "Whether etcd has no space for further commits.", u64::from(cluster.log_full)),
         ("nodes", "Running nodes.", nodes),
     ] {
         gauge(text, &format!("agentdex_cluster_{name}"), help, value);

@@ -256,7 +256,7 @@ fn classify(error: &Error) -> (StatusCode, &'static str) {
         | "shutting-down"
         | "fetch-busy" => StatusCode::SERVICE_UNAVAILABLE,
         "query-language-not-offered" => StatusCode::NOT_IMPLEMENTED,
-        "disk-full" => StatusCode::INSUFFICIENT_STORAGE,
+        "disk-full" | "log-full" => StatusCode::INSUFFICIENT_STORAGE,
         "signature-required" | "fetch-refused" => StatusCode::UNPROCESSABLE_ENTITY,
         "fetch-failed" => StatusCode::BAD_GATEWAY,
         "fetch-timed-out" => StatusCode::GATEWAY_TIMEOUT,

@@ -136,6 +136,8 @@ pub(crate) struct LogStatus {
     pub behind_for: Duration,
     /// Reason why the log can't be followed any more.
     pub broken: Option<String>,
+    /// True if the log has no space for further commits.
+    pub is_full: bool,
     /// How far the clock of this node is ahead of most others in milliseconds, or behind (negative), if that is too far.
     pub clock_error: Option<i64>,
     /// Present nodes by name.
@@ -256,6 +258,8 @@ pub(crate) enum Appended {
     Unknown,
     /// The log can't accept commits at present, and doesn't contain this commit.
     Away,
+    /// The log has no space for the commit, and doesn't contain it.
+    Full,
     /// The log doesn't continue at the last commit of this store, or was replaced by another log.
     Lost(Broken),
 }

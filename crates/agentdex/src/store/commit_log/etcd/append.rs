@@ -164,6 +164,11 @@ impl Log {
     /// Returns the outcome of an append that failed, or `None` if it has to be sent again.
     fn failed(&self, error: &Error) -> Option<Appended> {
         let attempt = self.state().attempt.clone();
+        let is_full = matches!(error, Error::NoSpace { .. });
+        self.state().is_full |= is_full;
+        if is_full && attempt.as_ref().is_some_and(|attempt| !attempt.may_be_applied) {
+            return Some(Appended::Full);
+        }
         if error.is_transient() || attempt.is_none_or(|attempt| attempt.may_be_applied) {
             tracing::debug!(%error, "an append was not answered");
             return None;
@@ -182,7 +187,7 @@ impl Log {
             state.bytes += encoded.value.len() as u64 + encoded.parts.iter().map(|part| part.len() as u64).sum::<u64>();
             state.note_turn(head.by, head.turn);
         }
-        state.attempt = None;
+        (state.attempt, state.is_full) = (None, false);
         let seen = state.seen.unwrap_or(self.founded.place.seen);
         Appended::Done(Some(self.place(encoded.number, encoded.digest, seen).encode()))
     }

@@ -72,6 +72,8 @@ pub(super) struct State {
     pub seen: Option<Seen>,
     /// Reason why the log can't be followed any more.
     pub broken: Option<Broken>,
+    /// True if etcd has no space, according to its last answer to a write.
+    pub is_full: bool,
     pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 

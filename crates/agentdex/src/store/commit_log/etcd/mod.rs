@@ -144,6 +144,7 @@ impl EtcdLog {
             attempt: None,
             seen: Some(founded.place.seen),
             broken: None,
+            is_full: false,
             wake: None,
         };
         let NodeOptions { name, url, .. } = options.clone();
@@ -303,6 +304,7 @@ impl CommitLog for EtcdLog {
             number: state.progress.number,
             behind_for: state.currency.current_at.elapsed(),
             broken: state.broken.clone().map(|Broken(reason)| reason),
+            is_full: state.is_full,
             clock_error: state.clocks.error(state.nodes.leader.as_deref(), clocks::now()),
             nodes: nodes.collect(),
         })

@@ -79,7 +79,9 @@ impl Log {
                 // Somebody has deleted it.
                 Ok(answer) if !answer.body.succeeded => return Ok(()),
                 Err(Error::Closed) => return Err(Error::Closed.into()),
-                _ => {}
+                Err(Error::NoSpace { .. }) => self.state().is_full = true,
+                Err(_) => {}
+                Ok(_) => self.state().is_full = false,
             }
         }
     }

@@ -608,7 +608,7 @@ fn etcd_that_is_full_takes_nothing_and_loses_nothing() {
         loop {
             match log.append(&commit(*number, *number, 3 * MAX_VALUE_BYTES / 4)) {
                 Appended::Done(_) => return false,
-                Appended::Away => return true,
+                Appended::Full => return true,
                 Appended::Unknown => {}
                 appended => panic!("{appended:?}"),
             }
