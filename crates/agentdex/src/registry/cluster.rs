@@ -50,6 +50,18 @@ impl Registry {
         self.0.store.delay().is_some()
     }
 
+    /// Waits until this node of a cluster contains all writes that any node acknowledged before the call. Until then, a write
+    /// may be refused based on an earlier state. Returns at once if this registry is not a node.
+    ///
+    /// # Errors
+    /// [`Error::LogUnavailable`](crate::Error::LogUnavailable) if the end of the log can't be reached in time.
+    pub async fn catch_up_with_cluster(&self) -> Result<()> {
+        if self.is_node() {
+            self.0.store.acknowledged().await?;
+        }
+        Ok(())
+    }
+
     /// True if this registry carries out the periodic work of its cluster, or if it is not a node of a cluster.
     #[doc(hidden)]
     pub fn is_leader(&self) -> bool {

@@ -118,6 +118,11 @@ impl Needs {
         }
     }
 
+    /// True if a request with this method may write.
+    pub(super) fn may_write(self, method: &Method) -> bool {
+        matches!(self.of_method(method), Need::Write(_))
+    }
+
     fn of_method(self, method: &Method) -> Need {
         match *method {
             // Browsers ask without credentials what they may ask.

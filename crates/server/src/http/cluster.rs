@@ -77,6 +77,19 @@ pub(super) async fn reach_minimum(context: &Data<Context>, request: &HttpRequest
     reach(context, request, position, PATIENCE).await
 }
 
+/// Waits until a node of a cluster contains everything that another node has acknowledged, so that a write isn't refused based
+/// on an earlier state.
+///
+/// # Errors
+/// 503 `log-unavailable` if the node can't find out or doesn't catch up. A key can be revoked nevertheless: this node then
+/// refuses it at once.
+pub(super) async fn catch_up(context: &Context, path: &str) -> Result<(), Problem> {
+    match context.catch_up().await {
+        Err(_) if path.starts_with("/keys") => Ok(()),
+        caught_up => Ok(caught_up?),
+    }
+}
+
 /// Waits until a node of a cluster has reached a position that a client got from another node.
 ///
 /// # Errors

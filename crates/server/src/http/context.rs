@@ -108,6 +108,11 @@ impl Context {
         self.trusted.is_node()
     }
 
+    /// Waits until a node of a cluster contains all acknowledged writes.
+    pub(super) async fn catch_up(&self) -> crate::Result<()> {
+        self.trusted.catch_up_with_cluster().await
+    }
+
     /// The time since this node had all writes of its cluster, if that is too long.
     pub(super) fn cut_off_for(&self) -> Option<Duration> {
         self.trusted.cut_off_for()

@@ -120,11 +120,7 @@ where
         let is_write = !request.method().is_safe();
         let is_compressed = self.is_compressed && matches!(*request.method(), Method::GET | Method::HEAD);
         Box::pin(async move {
-            let admitted = match admit(&context, path, needs, &request).await {
-                Ok(()) => cluster::reach_minimum(&context, request.request()).await,
-                refused => refused,
-            };
-            let response = match admitted {
+            let response = match prepare(&context, path, needs, &request).await {
                 Ok(()) => service.call(request).await?.map_into_boxed_body(),
                 Err(problem) => refuse(&context, path, request, problem),
             };
@@ -149,6 +145,21 @@ where
             }
             Ok(response)
         })
+    }
+}
+
+/// Checks a request, and waits until this node of a cluster is far enough to handle it.
+async fn prepare(
+    context: &Data<Context>,
+    path: &str,
+    needs: access::Needs,
+    request: &ServiceRequest,
+) -> Result<(), Problem> {
+    admit(context, path, needs, request).await?;
+    cluster::reach_minimum(context, request.request()).await?;
+    match needs.may_write(request.method()) && context.is_node() {
+        true => cluster::catch_up(context, path).await,
+        false => Ok(()),
     }
 }
 

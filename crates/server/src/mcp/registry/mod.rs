@@ -102,6 +102,10 @@ impl Tools for RegistryTools {
                 return Err(refusal);
             }
             let arguments = definition.read(arguments)?;
+            if matches!(definition.need, Need::Write(_)) {
+                // A node of a cluster must not refuse a write based on an earlier state.
+                self.registry.catch_up_with_cluster().await.map_err(self.explain)?;
+            }
             match name {
                 "search_agents" => self.search_agents(arguments).await,
                 "get_agent" => self.get_agent(arguments).await,
