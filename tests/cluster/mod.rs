@@ -2,6 +2,8 @@
 
 mod clocks;
 mod etcd;
+mod faults;
+mod history;
 mod joining;
 mod moving;
 
@@ -35,15 +37,9 @@ impl Cluster {
         self.root.path().join(format!("node-{node}"))
     }
 
-    /// Starts a node. The first one founds the cluster.
+    /// Starts a node. The first node founds the cluster.
     fn node(&self, node: usize, arguments: &[&str]) -> ServerProcess {
-        let (url, name) = (self.etcd.url(), format!("node-{node}"));
-        let mut all = vec!["--cluster", &url, "--cluster-node", &name];
-        if node == 1 {
-            all.push("--cluster-init");
-        }
-        all.extend(arguments);
-        ServerProcess::start(&self.directory(node), &all)
+        start_node(&self.directory(node), &self.etcd.url(), node, arguments)
     }
 
     /// Runs `serve` with these arguments, which fails.
@@ -52,6 +48,17 @@ impl Cluster {
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0", "--no-mqtt"]).args(arguments);
         failure(&command.output().unwrap())
     }
+}
+
+/// Starts a node over etcd at these URLs. The first node founds the cluster.
+fn start_node(directory: &Path, etcd: &str, node: usize, arguments: &[&str]) -> ServerProcess {
+    let name = format!("node-{node}");
+    let mut all = vec!["--cluster", etcd, "--cluster-node", &name];
+    if node == 1 {
+        all.push("--cluster-init");
+    }
+    all.extend(arguments);
+    ServerProcess::start(directory, &all)
 }
 
 fn failure(output: &Output) -> (i32, String) {
