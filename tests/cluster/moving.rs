@@ -107,6 +107,19 @@ fn an_answer_of_a_node_can_be_the_minimum_at_another() {
 }
 
 #[test]
+fn conditions_hold_for_changes_acknowledged_by_another_node() {
+    let Some(cluster) = Cluster::start() else { return };
+    let nodes = [cluster.node(1, &[]), cluster.node(2, &[])];
+    for number in 0..30 {
+        let (writer, other) = (&nodes[number % 2], &nodes[(number + 1) % 2]);
+        let etag = put(writer, "urn:example:a", "One").expect(201).header("etag");
+        let removal = Call::new("DELETE", &format!("{}/things/urn:example:a", other.url()));
+        let answer = removal.header("if-match", &etag).send();
+        assert_eq!(answer.status, 204, "removal {number}: {}", answer.text());
+    }
+}
+
+#[test]
 fn only_the_leader_publishes_and_the_next_one_continues() {
     if !has_mosquitto() {
         return;
