@@ -18,8 +18,8 @@ pub struct Exported {
     pub media_type: String,
     /// Bytes of the document.
     pub bytes: Vec<u8>,
-    /// Warnings about members of the Thing that are missing or changed in the document, and about values removed from
-    /// an original or an edit. `None` for Thing Descriptions, and for an original without removed values.
+    /// Warnings about members of the Thing that are missing or changed in the document, and about secrets removed from
+    /// an original or an edit. `None` for Thing Descriptions, and for an original exported without losses.
     pub warnings: Option<Vec<Violation>>,
 }
 
@@ -45,7 +45,8 @@ fn syntax_of(media_type: &str) -> Syntax {
 /// Options of an export.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportOptions<'o> {
-    /// Version of the format. Defaults to the version of the original, or else to the first version of the format.
+    /// Version of the format. Defaults to the version of the original or, without an original, to the default version
+    /// of the format, such as `1.0` for agent cards.
     pub format_version: Option<&'o str>,
     /// Version of the Thing, or a version range. Defaults to the served version.
     pub version: Option<&'o str>,
@@ -61,8 +62,8 @@ impl Default for ExportOptions<'_> {
 
 impl Registry {
     /// Exports a Thing in a format, optionally in a given version of that format. If the Thing was imported in this
-    /// format, returns its original, byte for byte unless secrets were removed from it. Otherwise the document is
-    /// generated from the description. Blocks.
+    /// format, returns its original, with the edits made since. An unedited original is returned byte for byte unless
+    /// secrets were removed from it. For other formats, the document is generated from the description. Blocks.
     ///
     /// ```
     /// use agentdex::{Registry, convert::Format, td::Description};

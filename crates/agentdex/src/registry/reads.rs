@@ -209,8 +209,8 @@ impl Registry {
         Ok(seen.into_iter().map(|change| Arc::unwrap_or_clone(change).into()).collect())
     }
 
-    /// Returns the document from which a Thing was converted, or `None` if its description was written or changed by
-    /// hand.
+    /// Returns the document from which a Thing was converted, without later edits. Returns `None` if the Thing was
+    /// registered as a Thing Description, or if the document is hidden from the caller.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};

@@ -107,9 +107,9 @@ pub fn inspect_with(directory: &Path, progress: impl Fn(InspectionStep)) -> Resu
 }
 
 /// Creates a new data directory from the readable content of a closed registry's directory. The old directory is not
-/// modified: a copy is read. The new directory must be empty or not exist yet; it has a new epoch. If the last access
-/// of a record can't be proven, the record becomes private; in that case, keys are revoked ([`Salvaged::is_proven`]).
-/// Blocks.
+/// modified: a copy is read. The new directory must be empty or not exist yet; it has a new epoch. If the latest access
+/// of records can't be proven, all records become private, all keys are revoked, and namespaces and saved queries are
+/// dropped ([`Salvaged::is_proven`]). Blocks.
 ///
 /// # Errors
 /// [`Error::StoreInUse`]; [`Error::StoreDamaged`] if nothing can be read; [`Error::DiskFull`] if there is no space

@@ -30,7 +30,8 @@ impl Registry {
     }
 
     /// Returns a handle of the registry that acts on behalf of a caller. Things hidden from the caller are treated as
-    /// nonexistent, and the caller can't change Things of other owners. For servers that authenticate their clients.
+    /// nonexistent, and the caller can't change Things of other owners. Servers use such a handle for each client that
+    /// they have authenticated.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -172,12 +173,11 @@ impl Registry {
         Ok((namespace, known.is_none()))
     }
 
-    /// Gives up a namespace owned by the caller. Returns false if the caller is not a member of such a namespace.
-    /// Blocks until the write is durable.
+    /// Gives up a namespace owned by the caller. Callers with access to everything can give up any namespace. Returns
+    /// false if the namespace isn't claimed, or the caller is not a member of it. Blocks until the write is durable.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] for members other than the owner; otherwise the same as
-    /// [`super::Namespaces::remove`].
+    /// [`Error::AccessRefused`] for members that don't own it; otherwise the same as [`super::Namespaces::remove`].
     pub fn give_up_namespace(&self, name: &Namespace) -> Result<bool> {
         let Some(known) = self.claimed_namespaces().into_iter().find(|known| known.name == *name) else {
             return Ok(false);

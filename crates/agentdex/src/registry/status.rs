@@ -43,9 +43,9 @@ pub struct Status {
 }
 
 impl Status {
-    /// Returns the reason why the registry isn't ready, or `None` if it is: writes are refused, or a follower doesn't
-    /// answer or keep up. Followers for a single kind of search, such as `vectors`, don't count: searches of this kind
-    /// report them.
+    /// Returns the reason why the registry isn't ready, or `None` if it is ready. It isn't ready if writes are refused,
+    /// if a follower doesn't answer or keep up, or if a node lags behind its cluster or has a wrong clock. Followers
+    /// for a single kind of search, such as `vectors`, don't count: searches of this kind report their problems.
     pub fn not_ready(&self) -> Option<String> {
         let closed =
             self.closed_to_writes.is_some().then(|| "the registry accepts no writes until it is restarted".into());

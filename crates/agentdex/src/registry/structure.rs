@@ -54,8 +54,8 @@ struct Work<'a> {
 
 impl Registry {
     /// Evaluates a JSONPath query on the array of all descriptions, each with its `registration` (see
-    /// [`super::Thing::enriched`]). Returns JSON texts in order of ids. Complete descriptions are returned as
-    /// registered. Every acknowledged write is found. Blocks.
+    /// [`super::Thing::enriched`]). Returns JSON texts in order of ids. An entire description is returned as stored,
+    /// with its `registration`. Every acknowledged write is found. Blocks.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
