@@ -96,10 +96,10 @@ pub enum Error {
         /// Reason why the document is not accepted in the requested format.
         source: Box<Error>,
     },
-    /// The document at a URL was fetched, and is not accepted.
+    /// The document at a URL was fetched, but is not accepted.
     #[error("the document from {url} was rejected: {source}")]
     RejectedDocument {
-        /// URL of the document, which may be a well-known location of the site of the requested URL.
+        /// URL of the document: the requested URL, or a well-known location on the same site.
         url: String,
         /// Reason for the rejection.
         source: Box<Error>,
@@ -164,14 +164,14 @@ pub enum Error {
         /// Name of the saved query.
         name: String,
     },
-    /// The Thing doesn't have the action, or the action is unsuitable.
+    /// The Thing doesn't have the action, or the action has no valid declaration of its SACP responses.
     #[error("{id:?} has no suitable action {action:?}: {reason}")]
     NoSuchAction {
         /// Id of the Thing.
         id: String,
         /// Requested name.
         action: String,
-        /// Actions of the Thing, or the reason why the requested action is unsuitable.
+        /// Actions of the Thing, or the reason why the requested action has no valid declaration.
         reason: String,
     },
     /// The id is taken.
@@ -227,10 +227,10 @@ pub enum Error {
     /// The file is not a backup, or is damaged.
     #[error("the backup can't be restored: {reason}")]
     InvalidBackup {
-        /// Description of the damage, or the reason why it is not a backup.
+        /// Description of the damage, or the reason why the file is not a backup.
         reason: String,
     },
-    /// The search index is being rebuilt.
+    /// An index is being rebuilt.
     #[error("an index is being rebuilt ({done} of {total} records done); try again later")]
     IndexRebuilding {
         /// Number of records indexed so far.
@@ -238,8 +238,8 @@ pub enum Error {
         /// Number of records to index.
         total: u64,
     },
-    /// An index (words, vectors, data, SPARQL), or the guardian's copy of the agents, did not reach the requested
-    /// position in time.
+    /// An index (of words, vectors, inputs and outputs, or RDF statements), or the guardian's copy of the agents, did
+    /// not reach the requested position in time.
     #[error("an index did not catch up with the log within {seconds} s; try again later")]
     ConsistencyTimeout {
         /// Duration of the wait, in seconds.
@@ -267,7 +267,7 @@ pub enum Error {
         commits: u64,
         /// Last position in the store.
         found: Seq,
-        /// Last position according to the witness.
+        /// Last position recorded in the file `witness` beside the store.
         expected: Seq,
     },
     /// The store is damaged: its content differs from the content that was written.
@@ -284,7 +284,7 @@ pub enum Error {
         /// Data directory.
         path: PathBuf,
     },
-    /// The data directory can't be that of a node of this cluster.
+    /// A node of this cluster can't use the data directory.
     #[error("{} can't be used in this cluster: {reason}", path.display())]
     ClusterRefused {
         /// Data directory.
@@ -320,7 +320,7 @@ pub enum Error {
         /// Id of the Thing, or name of the saved query.
         id: String,
     },
-    /// The Thing is a part of documents, and inherits their access.
+    /// The access of the Thing can't be changed: the Thing is a part of documents, and inherits their access.
     #[error(
         "{id:?} is a part of {}, and inherits its access; change the access of the document instead",
         documents_of(documents)
@@ -351,8 +351,8 @@ pub enum Error {
         /// Id of the Thing.
         id: String,
     },
-    /// The write would store a version lower than the served version, with access that would also publish the served
-    /// text.
+    /// The requested access would also publish the served description, although the write stores a lower version, which
+    /// won't be served.
     #[error(
         "the requested access would also publish {}, which remains the served description of {id:?}; omit the \
          access, or publish all versions with `versions=all`", served_version(served.as_deref())
@@ -395,7 +395,8 @@ pub enum Error {
         /// True if the namespace was given up.
         is_given_up: bool,
     },
-    /// A flush failed, or the store can't follow its shared log. The store rejects writes until it is reopened.
+    /// A flush to disk failed, or a node of a cluster can't follow the log of the cluster. The store rejects writes
+    /// until it is reopened.
     #[error("the store accepts no more writes: {reason}; fix the cause, then restart")]
     WritesClosed {
         /// Cause.
@@ -413,10 +414,10 @@ pub enum Error {
         /// Number of free bytes required.
         needed: u64,
     },
-    /// The shared log of several stores has not confirmed the write yet, so the write may or may not happen.
+    /// The log of the cluster has not confirmed the write yet, so the write may or may not happen.
     #[error("the outcome of this write is unknown; read the Thing before you repeat the write")]
     OutcomeUnknown,
-    /// The shared log of several stores does not respond. Nothing was written.
+    /// The log of the cluster does not respond. Nothing was written.
     #[error("the log of the cluster does not respond; nothing was written")]
     LogUnavailable,
     /// etcd has no space for the log of the cluster. Nothing was written.
@@ -465,8 +466,9 @@ pub enum Error {
         source: BoxError,
     },
     /// A fetch was refused, for one of three reasons: the URL or a redirect from it doesn't lead to the public web, the
-    /// registry was opened without a fetcher, or documents of that format can't be tracked. As in the next two errors,
-    /// `url` is the requested URL without credentials and query.
+    /// registry was opened without a fetcher, or the document has a format that can be imported, but not tracked. Here,
+    /// in [`Error::FetchFailed`], and in [`Error::FetchTimedOut`], `url` is the requested URL without credentials and
+    /// query.
     #[error("{url} was not fetched: {reason}")]
     FetchRefused {
         /// Requested URL.
@@ -510,7 +512,7 @@ pub enum Error {
         /// Id of the Thing.
         id: String,
     },
-    /// The registry requires valid signatures, and the agent card has none.
+    /// The registry requires a valid signature by a trusted key, and the agent card has none.
     #[error("the agent card is refused: {}{}", signature(status), reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
     SignatureRequired {
         /// Status of the signature: `invalid`, `untrusted`, or `unsigned`.
@@ -615,7 +617,8 @@ impl Error {
         )
     }
 
-    /// True if the record is not in the state that the write requires: it exists, has changed, or doesn't exist.
+    /// True if a write conflicts with concurrent writes, or with the state of its record: the record already exists,
+    /// has changed, or doesn't exist.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Error::AlreadyExists { .. } | Error::PreconditionFailed { .. } | Error::Contended { .. })
     }
@@ -646,8 +649,8 @@ impl Error {
         )
     }
 
-    /// True if the same call may succeed later. For a fetch, this is the case if there was no response, or if its
-    /// status is 429 or at least 500.
+    /// True if the same call may succeed later. A failed fetch may succeed later if there was no response, if the
+    /// response has the status 429 or at least 500, or if it has a `Retry-After` header.
     ///
     /// ```
     /// use agentdex::Error;
