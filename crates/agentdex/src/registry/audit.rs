@@ -11,9 +11,9 @@ use crate::{
 };
 
 impl Registry {
-    /// Returns up to `limit` entries of the audit trail with numbers greater than `after`. The trail records changes
-    /// by authenticated callers, atomically with the change, and denied requests. Each of its [chains](AuditChain) is
-    /// retained like the log.
+    /// Returns up to `limit` entries of the audit trail with numbers greater than `after`. The trail records changes by
+    /// authenticated callers, atomically with the change, and denied requests. The retention limits of the log apply to
+    /// each of its [chains](AuditChain).
     ///
     /// # Errors
     /// [`crate::Error::Store`]

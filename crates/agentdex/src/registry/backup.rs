@@ -51,7 +51,7 @@ pub struct BackupHead {
     pub registry: uuid::Uuid,
     /// Epoch of the store.
     pub epoch: Epoch,
-    /// End of the log. Later changes are not in the backup.
+    /// Position of the last change in the backup.
     pub seq: Seq,
     /// Number of descriptions.
     pub records: u64,
@@ -84,7 +84,7 @@ pub struct Restored {
     pub private: u64,
     /// Number of descriptions visible only to members of a namespace.
     pub in_namespaces: u64,
-    /// Warnings about parts without a checksum in backups of an earlier version.
+    /// Warning that a backup taken by an earlier version of agentdex has no checksum over its time and version.
     pub warnings: Vec<String>,
 }
 

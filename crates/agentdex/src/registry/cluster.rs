@@ -92,15 +92,15 @@ impl Registry {
         Ok(())
     }
 
-    /// Returns the time since this node last contained all writes of its cluster, if its content may not be shown any more:
-    /// it may be stale, and access may have been revoked meanwhile. Returns `None` if all is well, or if this registry is not
-    /// a node.
+    /// Returns the time since this node last contained all writes of its cluster, once this time reaches
+    /// [`ClusterOptions::stale_limit`](super::ClusterOptions::stale_limit). The content must then not be served, since
+    /// access may have been revoked meanwhile. Returns `None` before that, or if this registry is not a node.
     pub fn cut_off_for(&self) -> Option<Duration> {
         let Delay { behind_for, limit } = self.0.store.delay()?;
         (behind_for >= limit).then_some(behind_for)
     }
 
-    /// Resolves when the content of this node may not be shown any more. See [`Registry::cut_off_for`].
+    /// Resolves when this node must stop serving its content. See [`Registry::cut_off_for`].
     pub async fn until_cut_off(&self) {
         loop {
             match self.0.store.delay() {

@@ -63,7 +63,7 @@ impl ClusterOptions {
         self
     }
 
-    /// Sets the maximum delay with which a node may still serve its data: see
+    /// Sets the maximum time for which a node may serve its content without knowing all writes of its cluster. See
     /// [`Registry::cut_off_for`](super::Registry::cut_off_for). The default is 60 s.
     pub fn stale_limit(mut self, limit: Duration) -> ClusterOptions {
         // The end of the log is requested at least four times in this time.
@@ -72,7 +72,7 @@ impl ClusterOptions {
         self
     }
 
-    /// Sets the user of etcd.
+    /// Sets the user name and password for etcd.
     pub fn user(mut self, name: impl Into<String>, password: impl Into<String>) -> ClusterOptions {
         self.0.connection.user = Some(User { name: name.into(), password: password.into() });
         self

@@ -161,7 +161,8 @@ impl Import {
     }
 
     /// Sets a precondition on the version of the document. If it doesn't hold, nothing is imported
-    /// ([`Error::PreconditionFailed`]). With [`Precondition::Absent`], an import adds a version, and never replaces it.
+    /// ([`Error::PreconditionFailed`]). With [`Precondition::Absent`], an import can add a version, but not replace an
+    /// existing version.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

@@ -70,9 +70,9 @@ impl Namespaces {
     /// durable.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] if another owner has claimed it, [`Error::Contended`] if others claim and release it
-    /// all the time, [`Error::LimitExceeded`] for more than 10,000 namespaces or 1,000 members,
-    /// [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].
+    /// [`Error::AccessRefused`] if another owner has claimed it, [`Error::Contended`] if others repeatedly claim and
+    /// release it, [`Error::LimitExceeded`] for more than 10,000 namespaces or 1,000 members, [`Error::WritesClosed`],
+    /// [`Error::DiskFull`], [`Error::ShuttingDown`].
     pub fn put(&self, namespace: ClaimedNamespace) -> Result<bool> {
         self.put_as(Author::default(), namespace, |_| None)
     }

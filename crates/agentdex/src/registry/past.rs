@@ -21,8 +21,8 @@ use crate::{
 const CHANGES_AT_ONCE: usize = 64;
 
 /// Changes in a single log entry that are visible to a caller. A change of a Thing yields at most one visible change. A
-/// change of membership yields a visible change for each Thing that becomes visible or invisible, in ascending order of
-/// id. All have the position of the entry.
+/// change of the members of a namespace yields a visible change for each Thing that becomes visible or invisible, in
+/// ascending order of id. All these changes have the position of the entry.
 pub struct Seen(Content);
 
 enum Content {

@@ -51,8 +51,8 @@ impl Registry {
     }
 
     /// Writes a record: creates or replaces its Thing, with the owner, access, and times from the record. If the owner
-    /// isn't a member of the namespace here, the Thing is in no namespace ([`Written::warnings`]). A creation time in the
-    /// future is replaced by the current time.
+    /// isn't a member of the record's namespace in this registry, the Thing is in no namespace, and a warning says so
+    /// ([`Written::warnings`]). A creation time in the future is replaced by the current time.
     ///
     /// # Errors
     /// [`Error::AccessRefused`] for callers without access to everything, [`Error::Invalid`] also for an expired

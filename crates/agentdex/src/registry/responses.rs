@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Registry {
-    /// Reads an agent's answer to an action as a SACP response, and validates its data against the action's `output`.
+    /// Reads an agent's answer to an action as an SACP response, and validates its data against the action's `output`.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::NoSuchAction`], for example if the action declares no SACP responses,

@@ -31,7 +31,8 @@ pub enum Since {
     Now,
     /// The oldest change in the log.
     Oldest,
-    /// The first change after this position: the position of the last processed change.
+    /// The first change after this position, for example after [`Subscription::resume_position`] of an earlier
+    /// subscription.
     After(Position),
 }
 
@@ -53,9 +54,9 @@ impl From<Option<Position>> for Since {
 pub enum Event {
     /// A change.
     Change(Arc<LoggedChange>),
-    /// Changes are missing: the log no longer contains the requested position, or the position is from another
-    /// directory. Read all Things again ([`Registry::list`]). Changes after this position follow; the list may already
-    /// reflect some of them.
+    /// Changes are missing: the log no longer contains the requested position, or that position is from another data
+    /// directory. Read all Things again ([`Registry::list`]). The changes after the position in this event follow; the
+    /// list may already reflect some of them.
     Resync(Position),
 }
 

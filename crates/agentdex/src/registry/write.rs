@@ -109,9 +109,9 @@ impl Write {
         self
     }
 
-    /// Sets the version to put beside other versions of the Thing, or to remove. With an empty version, a put changes
-    /// the served description, and a removal fails with [`Error::NoSuchVersion`]. A precondition ([`Write::when`])
-    /// then refers to this version.
+    /// Sets the version to put beside other versions of the Thing, or to remove. A precondition ([`Write::when`]) then
+    /// refers to this version. With an empty version, a put changes the served description, and a removal fails with
+    /// [`Error::NoSuchVersion`].
     pub fn version(mut self, version: impl Into<String>) -> Write {
         self.version = Some(version.into());
         self

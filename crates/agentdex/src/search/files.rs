@@ -81,7 +81,7 @@ impl Files {
     }
 }
 
-/// Progress of a repeated inspection of the files.
+/// Progress of an inspection of the index files over several calls.
 #[derive(Debug, Default)]
 pub struct Inspection {
     /// Last file compared.

@@ -64,7 +64,7 @@ impl Model {
         match *self {}
     }
 
-    /// Returns the minimum share of the BM25 score that a Thing with a different meaning keeps.
+    /// Returns the minimum share of its BM25 score that a Thing keeps if its meaning differs from that of the query.
     pub fn least_share_of_words(&self) -> f32 {
         match *self {}
     }
@@ -230,7 +230,7 @@ impl VectorWriter {
         match self.0 {}
     }
 
-    /// Removes the vectors of all other Things.
+    /// Removes the vectors of all Things except those with the given ids.
     ///
     /// # Errors
     /// Never fails.

@@ -28,11 +28,11 @@ pub struct Search {
     /// Minimum cosine of matches by meaning, from 0 to 1. If `None`, the minimum depends on the nearest match. A
     /// saved query has a threshold, so that its results stay the same.
     pub threshold: Option<f32>,
-    /// Filters.
+    /// Filters that every hit must pass.
     pub filters: Filters,
     /// Fields for which facets are counted.
     pub facets: Vec<FacetField>,
-    /// Text that the values of facets contain; at most
+    /// Text that a facet value must contain to be counted, at most
     /// [`MAX_FACET_QUERY_BYTES`](super::MAX_FACET_QUERY_BYTES) long.
     pub facet_query: Option<String>,
     /// Sort key of the hits.

@@ -23,7 +23,7 @@ pub struct AppendCounts {
     pub appended: u64,
     /// Number of commits that were decided again, because the commit of another node was first.
     pub lost_races: u64,
-    /// Number of commits with an unknown outcome at first.
+    /// Number of commits whose outcome was unknown at first.
     pub unknown: u64,
     /// Total time of the appends that were confirmed or rejected.
     pub time: Duration,

@@ -50,7 +50,7 @@ pub enum Verdict {
         commits: u64,
         /// Last position found in the store.
         found: Seq,
-        /// Last position recorded by the witness.
+        /// Last position recorded in the file `witness` beside the store.
         expected: Seq,
     },
 }

@@ -46,7 +46,7 @@ pub struct Part {
     pub entries: Vec<Logged>,
     /// Durable end of the log at the time of the read.
     pub last: Seq,
-    /// Oldest entry in the log. A position beyond `last` if the log is empty.
+    /// Position of the oldest entry of the log; a position beyond `last` if the log is empty.
     pub oldest: Seq,
     /// True if the requested position is older than the retained log, or beyond its end. The reader has to resync.
     pub truncated: bool,

@@ -15,7 +15,7 @@ pub enum Logged {
     Change(Arc<LoggedChange>),
     /// A change of the members of a namespace.
     Membership(Arc<Membership>),
-    /// A text was stored without being served. Not shown to readers.
+    /// A description was stored without being served, for example in an older version. Not shown to readers.
     Declaration(Silent),
 }
 
@@ -97,7 +97,7 @@ impl Logged {
         }
     }
 
-    /// Returns the approximate size in bytes, without renditions.
+    /// Returns the approximate size in bytes, without cached encoded forms.
     pub fn weight(&self) -> usize {
         match self {
             Logged::Change(change) => change.weight(),

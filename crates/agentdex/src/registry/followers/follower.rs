@@ -100,7 +100,7 @@ pub(in crate::registry) enum Durability {
     System,
 }
 
-/// Status of a follower of the log.
+/// Status of a follower: a part of the registry, such as the search index, that applies each change of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowerStatus {
     /// Name of the follower, such as `search`.
@@ -154,7 +154,7 @@ pub enum FollowerState {
         /// Description of the failure.
         error: String,
     },
-    /// Stopped.
+    /// Stopped, since the registry was closed.
     Stopped,
 }
 

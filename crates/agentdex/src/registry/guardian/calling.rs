@@ -74,8 +74,8 @@ impl<'r> Guardian<'r> {
         self.state.trail.entries(after, limit, may_be, is_wanted)
     }
 
-    /// Subscribes to new entries, except those about agents hidden from the caller. A subscriber that lags thousands
-    /// of entries behind misses some, and is notified of their number.
+    /// Subscribes to new entries of the trail, except those about agents hidden from the caller. A subscriber that lags
+    /// thousands of entries behind misses some, and is notified of their number.
     pub fn subscribe(&self) -> Entries {
         Entries::new(self.state.entries.subscribe(), self.registry)
     }

@@ -13,7 +13,8 @@ use crate::{
     registry::{Inner, Registry},
 };
 
-/// Subscription to new entries visible to the caller. Created by [`Guardian::subscribe`](super::Guardian::subscribe).
+/// Subscription to new entries of the trail that are visible to the caller. Created by
+/// [`Guardian::subscribe`](super::Guardian::subscribe).
 pub struct Entries {
     receiver: Receiver<Arc<Made>>,
     /// Weak: who receives keeps no registry open.

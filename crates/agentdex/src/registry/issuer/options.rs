@@ -22,11 +22,11 @@ pub struct IssuerOptions {
     pub audience: String,
     /// URL of the issuer's keys (JWKS). If `None`, it is read from the issuer's metadata.
     pub jwks: Option<String>,
-    /// Name or JSON Pointer of the claim that contains the holder's owner.
+    /// Name or JSON Pointer of the claim that contains the caller's name as an owner of Things.
     pub owner_claim: String,
     /// Name or JSON Pointer of the claim that contains the names of roles, as an array or separated by spaces.
     pub role_claim: String,
-    /// Roles by name.
+    /// Roles granted by the names in the role claim.
     pub roles: RoleMapping,
     /// Client id for signing people in on the web page, by the code flow with PKCE. If `None`, people sign in with
     /// keys only.

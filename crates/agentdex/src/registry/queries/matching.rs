@@ -193,8 +193,8 @@ impl Matching {
         Ok(read.entry.seq() < end)
     }
 
-    /// Compares delayed queries of the next holder in turn with their next change. Returns false if no query is
-    /// delayed.
+    /// Compares the delayed queries of a holder with their next change. Holders take turns. Returns false if no query
+    /// is delayed.
     pub fn catch_up(&mut self, store: &Store) -> Result<bool> {
         let Some((position, queries)) = self.known().next_turn() else { return Ok(false) };
         let holder = queries.first().and_then(|first| self.holders.get(first)).cloned().unwrap_or_default();

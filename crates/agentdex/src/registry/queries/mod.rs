@@ -192,7 +192,8 @@ impl Saved {
     }
 }
 
-/// Events of a query.
+/// Events of a query, looked up by change. Returned by [`Registry::query_events`](crate::Registry::query_events) and
+/// [`Registry::watch_query`](crate::Registry::watch_query).
 #[derive(Clone)]
 pub struct QueryEvents {
     queries: Arc<Queries>,

@@ -65,8 +65,8 @@ impl Stored {
     }
 }
 
-/// Identity of a saved query with its current words and filters. Once the query is changed or removed, its `QueryId` is
-/// visible to no caller.
+/// Identity of a saved query with its current words and filters. Once the query is changed or removed,
+/// [`Registry::sees_query`](crate::Registry::sees_query) returns false for its `QueryId`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryId(pub(super) QueryNo);
 

@@ -18,7 +18,7 @@ pub(super) type ShapeNo = Number;
 /// The number of a Thing.
 type ThingNo = Number;
 
-/// Index of the shapes of all Things.
+/// Index of the shapes (inputs and outputs) of the capabilities of all Things.
 #[derive(Debug, Default)]
 pub struct ShapeIndex {
     things: ById<Entry>,

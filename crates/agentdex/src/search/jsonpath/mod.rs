@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// Longer words aren't in the index.
 const MAX_WORD_BYTES: usize = 80;
 
-/// A parsed query.
+/// A parsed JSONPath query.
 #[derive(Debug)]
 pub struct Query {
     path: JsonPath,

@@ -237,7 +237,7 @@ impl VectorWriter {
         self.file.forget_position()
     }
 
-    /// Removes the vectors of all other Things.
+    /// Removes the vectors of all Things except those in `ids`.
     ///
     /// # Errors
     /// [`Error::Io`]

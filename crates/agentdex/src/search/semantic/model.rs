@@ -74,9 +74,9 @@ impl Model {
         }
     }
 
-    /// Returns the minimum share of the BM25 score that a Thing with a different meaning keeps, before the cosine is
-    /// added. For the table, 0.5 is the best share between 0.3 and 0.7 on the labeled requests. For encoders, only a
-    /// share of 1 has been measured.
+    /// Returns the minimum share of its BM25 score that a Thing keeps if its meaning differs from that of the query.
+    /// The score of the cosine is added to this share. For the table, 0.5 is the best share between 0.3 and 0.7 on the
+    /// labeled requests. For encoders, only a share of 1 has been measured.
     pub fn least_share_of_words(&self) -> f32 {
         match self {
             Model::BuiltIn => 0.5,

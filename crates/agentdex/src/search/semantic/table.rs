@@ -73,7 +73,7 @@ pub struct Table {
 pub enum Part {
     /// An English word, by index.
     Word(usize),
-    /// A piece, by index.
+    /// A word piece, by index.
     Piece(usize),
 }
 
@@ -326,8 +326,8 @@ impl UnknownWords {
     }
 }
 
-/// Calls `each` for each word of a text, with its English stem, the word in lower case and ASCII, and true if the word
-/// is a name that was also split. A run of ideographs is a single word.
+/// Calls `each` for each word of a text, with its English stem, the word in lower case and ASCII, and true for a
+/// compound name whose parts are passed as well. A run of ideographs is a single word.
 pub fn for_each_word(text: &str, mut each: impl FnMut(&str, &str, bool)) {
     let mut run = String::new();
     let mut run_end = 0;

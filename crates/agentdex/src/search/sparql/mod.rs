@@ -33,7 +33,7 @@ use crate::{Error, Result};
 /// Stack size of the thread that parses and evaluates a query. Unused stack takes no memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
 
-/// A parsed query.
+/// A parsed SPARQL query.
 #[derive(Debug, Clone)]
 pub struct Query {
     text: String,

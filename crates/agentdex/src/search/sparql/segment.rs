@@ -40,7 +40,7 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Sorts rows and removes duplicates.
+    /// Creates a segment from rows, sorted and without duplicates.
     pub fn new(mut rows: Vec<Row>) -> Segment {
         rows.sort_unstable();
         rows.dedup();

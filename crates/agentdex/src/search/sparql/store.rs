@@ -22,7 +22,7 @@ use crate::{
 /// Minimum number of terms for removing unused terms.
 const TERMS_TO_KEEP: usize = 100_000;
 
-/// Writer of statements.
+/// Writer of the statements of all Things. [`QuadStore::commit`] makes its changes visible to queries.
 #[derive(Debug, Default)]
 pub struct QuadStore {
     terms: Arc<RwLock<Terms>>,
@@ -181,12 +181,13 @@ pub(super) fn has_blank_node(row: &Row) -> bool {
 }
 
 impl Snapshot {
-    /// Returns the number of statements, including those of dead graphs.
+    /// Returns the number of statements in memory, including old statements of changed or removed Things until they are
+    /// dropped.
     pub fn len(&self) -> usize {
         self.parts.iter().map(|part| part.segment.len()).sum()
     }
 
-    /// True if there are no statements.
+    /// True if no statements are in memory.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -42,7 +42,7 @@ pub struct Entry {
     pub seq: Seq,
     pub previous: Seq,
     pub id: String,
-    /// Number of the call, or `None` for other writers.
+    /// Number of the call that wrote the entry, or `None` if it was written by another writer.
     pub call: Option<u64>,
     pub is_removal: bool,
 }
