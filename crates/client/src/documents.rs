@@ -86,8 +86,8 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "compatible Things")
     }
 
-    /// Sends a message to an agent through a registry with `--conversations`, and returns the answer. Include its
-    /// `conversation` in the next message.
+    /// Sends a message to an agent through a registry with `--conversations`, and returns the answer. To continue the
+    /// conversation, include the answer's `conversation` in the next message.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`],
@@ -156,8 +156,8 @@ impl RegistryClient {
     }
 
     /// Subscribes to an event of an agent through a registry with `--conversations`. The data of each event is an
-    /// [`AgentEvent`](agentdex_api::AgentEvent). An event of the kind `error` contains the reason why the agent ended
-    /// the subscription. Events during a reconnection are missed.
+    /// [`AgentEvent`](agentdex_api::AgentEvent). An event of the kind `error` contains the failure that ended the
+    /// registry's subscription to the agent. Events during a reconnection are missed.
     pub fn subscribe_to_agent(&self, id: &str, name: &str, input: Option<&Value>) -> Events {
         let path = affordance_path(id, "events", name, "notifications");
         let input = input.map(Value::to_string);

@@ -16,7 +16,7 @@ pub enum Error {
         /// Reason for the rejection.
         reason: String,
     },
-    /// The API key doesn't have the format `adx_<id>_<secret>`.
+    /// The API key doesn't have the format `adx_<id>_<secret>`, or an access token contains invalid characters.
     #[error("not an agentdex API key; expected adx_<id>_<secret>, as printed by `agentdex keys create`")]
     InvalidApiKey,
     /// A certificate is missing, or can't be parsed.
@@ -63,7 +63,7 @@ impl Error {
         Error::Unreachable { url, reason: reason_of(&innermost.to_string()), source: source.into() }
     }
 
-    /// Returns the problem document, or `None` if the registry sent none.
+    /// Returns the problem document of [`Error::Refused`], or `None` for other errors.
     pub fn problem(&self) -> Option<&Problem> {
         match self {
             Error::Refused(problem) => Some(problem),

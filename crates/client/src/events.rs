@@ -34,15 +34,18 @@ pub struct EventFilter {
     pub diff: bool,
 }
 
-/// An event of a registry or of an agent.
+/// An event received by [`RegistryClient::subscribe`], [`RegistryClient::subscribe_to_agent`], or
+/// [`RegistryClient::subscribe_to_decisions`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Position of the event, `<epoch>-<seq>`, from which a subscription can resume.
+    /// Position of a registry's event, `<epoch>-<seq>`, from which a subscription can resume; number of a guardian's
+    /// decision. Empty for events of agents.
     pub id: String,
-    /// Kind of the event: `thing_created`, `thing_updated`, `thing_deleted`, or `resync`; with a query also
-    /// `thing_matched` and `thing_unmatched`.
+    /// Kind of a registry's event: `thing_created`, `thing_updated`, `thing_deleted`, or `resync`; with a query also
+    /// `thing_matched` and `thing_unmatched`. For a guardian's decision, `decision`. For events of agents, empty or
+    /// `error`.
     pub kind: String,
-    /// Data as JSON, with at least the `id` of the Thing.
+    /// Data as JSON. For a change of a Thing, an object with at least its `id`.
     pub data: String,
     /// Time at which the change was committed.
     pub at: Option<Timestamp>,

@@ -26,7 +26,7 @@ impl RegistryClient {
         read(&text(self.send(self.request(Method::GET, "aos/sessions", parameters)).await?).await?, "sessions")
     }
 
-    /// Returns the steps of a session, in order.
+    /// Returns the steps of a session, in order. `parameters` are those of `GET /aos/sessions/{id}`.
     ///
     /// # Errors
     /// Same as [`RegistryClient::decisions`].

@@ -142,8 +142,8 @@ impl RegistryClient {
     }
 
     /// Sets the total number of attempts for a request; 1 disables retries. A request is retried if the registry is
-    /// busy (429, 503), or if the connection failed and the request is idempotent. The pause doubles with each
-    /// attempt, unless the registry specifies a time.
+    /// busy (429, 503), or if an established connection failed and the request is idempotent. The pause doubles with
+    /// each attempt, unless the registry specifies a time.
     #[must_use]
     pub fn attempts(self, attempts: u32) -> RegistryClient {
         RegistryClient { attempts: attempts.max(1), ..self }
@@ -289,8 +289,8 @@ impl RegistryClient {
         Ok(Some((text(response).await?, tag)))
     }
 
-    /// Returns the description of a version of a Thing, without edits. `range` is a version, an npm range (its highest
-    /// version), or `latest`.
+    /// Returns the description of a version of a Thing, without edits. `range` is a version, `latest`, or a range in
+    /// npm syntax, which selects the highest matching version.
     ///
     /// # Errors
     /// [`Error::Refused`], for example if there is no such version; [`Error::Unreachable`].
@@ -298,7 +298,8 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, &thing_path(id), &[("version", range)])).await?).await
     }
 
-    /// Removes a Thing, and the parts that only its document declares. A returned warning lists the ids of these parts.
+    /// Removes a Thing. Parts of its document that are registered as Things of their own are removed, too, unless
+    /// another document contains them. A returned warning lists the ids of the removed parts.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -314,8 +315,8 @@ impl RegistryClient {
         Ok(removed.warnings)
     }
 
-    /// Removes a version of a Thing. Removing its last version removes the Thing; the effect shows
-    /// which happened.
+    /// Removes a version of a Thing. If it is the only version, the Thing is removed, and [`Written::effect`] is
+    /// [`Effect::Removed`].
     ///
     /// # Errors
     /// [`Error::Refused`], for example if there is no such version; [`Error::Unreachable`],
@@ -392,8 +393,8 @@ impl RegistryClient {
         Some(self.http.request(Method::GET, url))
     }
 
-    /// Returns the body of `GET /things` in pieces. The parameter `format` set to `ndjson` returns a Thing on each
-    /// line.
+    /// Returns the body of `GET /things` in pieces. With the parameter `format` set to `ndjson`, each line of the body
+    /// is a Thing.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
@@ -428,8 +429,8 @@ impl RegistryClient {
     }
 
     /// Returns up to `limit` changes after a position of the log, or from its beginning. If there are no changes yet,
-    /// the registry waits for some, up to `wait`. To continue, pass [`Changes::cursor`] as `since`. In another log,
-    /// such as that of a restored registry, the answer is `truncated`.
+    /// the registry waits for some, up to `wait`. To continue, pass [`Changes::cursor`] as `since`. If `since` belongs
+    /// to another log, for example because the registry was restored from a backup, the answer is `truncated`.
     ///
     /// Positions may have gaps. A caller who sees all agents has missed nothing if the first change
     /// [follows](agentdex_api::Change::follows) `since`, and each further change its predecessor.

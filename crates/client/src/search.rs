@@ -41,7 +41,7 @@ impl RegistryClient {
     }
 
     /// Returns the results of a SPARQL query in the format `accept`: `application/sparql-results+json`, `text/csv`,
-    /// `text/turtle`…
+    /// `text/turtle`… With `consistent`, the query waits until all acknowledged writes are indexed.
     ///
     /// # Errors
     /// [`Error::Refused`](super::Error::Refused), for example if SPARQL is disabled;

@@ -64,8 +64,8 @@ pub trait Binding: fmt::Debug + Send + Sync {
     /// Returns the description referred to by the form, such as the agent's card, together with the form to use from
     /// it. The default is `None`: the form itself is complete.
     ///
-    /// `call` contains the credentials required by its own description. Credentials required by the returned
-    /// description are resolved before both are passed to [`Binding::start`].
+    /// `call` contains the credentials required by its own description. Before [`Binding::start`], the caller adds the
+    /// credentials required by the returned description.
     ///
     /// # Errors
     /// Same as [`Binding::start`].
@@ -145,7 +145,7 @@ pub enum Request {
         message: Box<Message>,
         /// Earlier turns unknown to the agent, for bindings that send them ([`Fit::takes_history`]).
         history: Vec<Message>,
-        /// Conversation of the message.
+        /// Ids of the conversation to which the message belongs.
         continuation: Continuation,
         /// True if the answer may be streamed.
         stream: bool,
@@ -158,7 +158,7 @@ pub enum Request {
         input: Option<Value>,
         /// Binary input for forms with a content type other than JSON, in place of `input`.
         parts: Vec<Part>,
-        /// Conversation continued by the input, for bindings that can do so ([`Fit::continues`]).
+        /// Ids of the conversation continued by the input, for bindings with [`Fit::continues`].
         continuation: Continuation,
         /// True if the answer may be streamed.
         stream: bool,
@@ -180,7 +180,7 @@ pub enum Request {
     },
     /// List the tasks of the agent.
     Tasks {
-        /// Conversation whose tasks are listed; `None` lists all tasks.
+        /// Id of the conversation whose tasks are listed; `None` lists all tasks.
         context: Option<String>,
     },
     /// Read a property.
@@ -190,7 +190,7 @@ pub enum Request {
     /// Receive an event, or the changes of a property, until the events are dropped. They arrive as
     /// [`Event::Notification`].
     Subscribe {
-        /// Input of the subscription (`subscription` of the event), if it takes any.
+        /// Input of the subscription, for events that declare a schema for it (`subscription`).
         input: Option<Value>,
     },
 }
@@ -231,8 +231,8 @@ impl Request {
     }
 }
 
-/// Limits of a call. The caller enforces both times around [`Binding::start`] and each event. A binding may enforce
-/// them itself to fail sooner or with a better message.
+/// Limits of a call. The caller enforces [`Limits::deadline`] and [`Limits::idle`] while it waits for
+/// [`Binding::start`] and for each event. A binding may enforce them itself to fail sooner or with a better message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Time at which the call is aborted. `None` for subscriptions.

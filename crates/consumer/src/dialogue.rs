@@ -83,8 +83,8 @@ impl Conversation {
 }
 
 impl Writer {
-    /// Sends a message: immediately if the protocol accepts further messages during a call, otherwise as the next
-    /// message.
+    /// Sends a message. If a call is running and its protocol accepts no further messages, the message is sent after
+    /// the call has ended.
     ///
     /// # Errors
     /// [`Error::Cancelled`] if the [`Dialogue`] has been dropped.

@@ -79,7 +79,7 @@ pub enum Error {
     /// The answer violates its agreed schema.
     #[error("the answer does not satisfy the schema of {expected}: {}", listed(.violations))]
     InvalidAnswer {
-        /// Type or affordance with the schema.
+        /// Name of the type or affordance that the schema belongs to.
         expected: String,
         /// Violations of the schema, with pointers into the answer.
         violations: Vec<Violation>,
@@ -99,7 +99,7 @@ pub enum Error {
     Unreachable {
         /// URL without secrets.
         url: String,
-        /// Innermost reason.
+        /// Innermost cause, such as `Connection refused`.
         reason: String,
         /// Error of the HTTP or protocol library.
         #[source]

@@ -24,7 +24,7 @@ pub enum Event {
     ToolResult(ToolResult),
     /// A separate result, or the next piece of a result.
     Artifact(Artifact),
-    /// Binary content, such as an image, audio, or a file. In a stream, the next frame.
+    /// Binary content, such as an image, audio, or a file. If it is streamed, the next piece.
     Media(Part),
     /// Progress of the work.
     Status(Status),
@@ -125,7 +125,7 @@ impl Reply {
     }
 
     /// Converts a complete answer to events: its parts, then the end. If the work continues, the message becomes a
-    /// status. Only the last event contains questions and reasons for failures.
+    /// status. The message of a question or failure is contained only in the last event.
     pub fn events(self) -> Vec<Event> {
         let mut events = match self.state {
             State::Completed => Event::of_parts(self.message.parts.iter().cloned()),

@@ -32,8 +32,8 @@ impl Network {
         Network { connections }
     }
 
-    /// Returns an HTTP client for the given URL. It keeps connections alive, follows no redirects, and has no timeout
-    /// except for connecting.
+    /// Returns an HTTP client for the given URL, and the parsed URL. The client keeps connections alive, follows no
+    /// redirects, and has no timeout except for connecting.
     ///
     /// # Errors
     /// [`Error::Refused`] if the URL must not be called.

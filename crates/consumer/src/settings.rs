@@ -21,8 +21,8 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// lists the credential's allowed origins, separated by commas.
 pub const CREDENTIAL_VARIABLE: &str = "AGENTDEX_CREDENTIAL_";
 
-/// Settings of calls. When settings are merged into other settings, unset values are taken from those, and finally from
-/// the defaults. Values are not validated before a call needs them.
+/// Settings of calls. A value that isn't set has a default. Settings can be overridden by other settings
+/// ([`Settings::update`]). Values are not validated before a call needs them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -76,7 +76,8 @@ impl Settings {
         self
     }
 
-    /// Sets variables that replace the process environment in the lookup of credentials without a setting.
+    /// Sets variables that replace the process environment. Credentials that [`Settings::credential`] doesn't set are
+    /// looked up in these variables; see [`CREDENTIAL_VARIABLE`].
     pub fn environment<N: Into<String>, V: Into<String>>(
         mut self,
         variables: impl IntoIterator<Item = (N, V)>,

@@ -75,7 +75,8 @@ impl FirstThatAnswers {
 }
 
 /// Picks the best reachable agent with a capability. Agents whose card has a valid signature are preferred, then agents
-/// with a current source over agents with a stale source, then agents with a higher score.
+/// whose source isn't stale (the registry can still fetch the document they were imported from), then agents with a
+/// higher score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Router {
     capability: String,

@@ -18,8 +18,8 @@ pub struct Typed<T> {
 
 impl Agent {
     /// Asks for an answer of type `T`. The JSON Schema of the type is sent with the message if the protocol supports
-    /// that. The answer, which is either data or text with JSON, is checked against the schema. Values with exactly
-    /// one interpretation are coerced.
+    /// that. The answer, which is either data or text with JSON, is checked against the schema. A value of a wrong type
+    /// is coerced if the schema allows exactly one interpretation of it.
     ///
     /// ```no_run
     /// # async fn example(agent: agentdex_consumer::Agent) -> agentdex_consumer::Result<()> {

@@ -125,7 +125,7 @@ impl Description {
         self.affordance("events", event.0)
     }
 
-    /// Adds a required security scheme. After several calls, callers must satisfy all of the schemes.
+    /// Adds a required security scheme. If several schemes are added, callers of the agent must satisfy all of them.
     pub fn security(mut self, security: Security) -> Description {
         let Security { name, scheme } = security;
         object(self.members.entry("securityDefinitions")).insert(name.into(), scheme);

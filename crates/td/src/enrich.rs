@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use super::{CONTEXT_DISCOVERY, Flag, Registration, members::end_of_string};
 
-/// Remarks of a registry about a description, in addition to its registration.
+/// Remarks of a registry about a description, served as members of its `registration`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Notes<'a> {
     /// Suspicious texts and credentials in the description: `agentdex:flags`.

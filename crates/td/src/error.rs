@@ -88,7 +88,7 @@ pub enum Error {
     /// The queue of descriptions to be read as JSON-LD is full.
     #[error("too many operations at once: {doing}; try again later")]
     Overloaded {
-        /// Name of the refused work.
+        /// Refused operation, such as `reading descriptions as JSON-LD`.
         doing: &'static str,
     },
     /// The thread that reads JSON-LD has terminated.
@@ -97,7 +97,7 @@ pub enum Error {
     /// A thread couldn't be started.
     #[error("{doing}: {source}")]
     Io {
-        /// Name of the failed work.
+        /// Failed operation, such as `starting a thread for JSON-LD`.
         doing: String,
         /// Error of the operating system.
         source: std::io::Error,

@@ -78,7 +78,8 @@ pub use version::{CONTEXT_1_0, CONTEXT_1_1, CONTEXT_DISCOVERY, Version};
 pub const MAX_ID_BYTES: usize = 1024;
 /// Maximum nesting depth of a document.
 pub const MAX_NESTING: usize = 64;
-/// Maximum number of properties, actions, and events in total.
+/// Maximum number of properties, actions, events, and capabilities in total. A capability whose id is the name of an
+/// action isn't counted again.
 pub const MAX_AFFORDANCES: usize = 1000;
 /// Maximum size of a document in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;

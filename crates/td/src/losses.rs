@@ -32,7 +32,7 @@ const COMPARED: [&str; 16] = [
 const MOST_NAMED: usize = 20;
 const LONGEST_NAME: usize = 200;
 
-/// Affordances, forms, security definitions, and other members of a Thing Description that are missing from another.
+/// Affordances, forms, security definitions, and other members of a Thing Description that another description lacks.
 ///
 /// A form is the same if it has the same URL, operations, subprotocol, content type, and protocol-specific members. A
 /// security definition is the same even under another name. The scheme `auto` requires nothing in particular, so its
@@ -83,8 +83,8 @@ impl Losses {
         self.kinds().iter().all(|(_, names)| names.is_empty())
     }
 
-    /// Returns the first names of each kind, under the name of the member for that kind. Kinds without losses are
-    /// omitted.
+    /// Returns the losses as members of a problem document: `actions`, `properties`, `events`, `forms`,
+    /// `securityDefinitions`, and `members`, each a list of up to 20 names. Empty lists are omitted.
     pub fn to_members(&self) -> Map<String, Value> {
         let members = ["actions", "properties", "events", "forms", "securityDefinitions", "members"];
         let missing = members.into_iter().zip(self.kinds()).filter(|(_, (_, names))| !names.is_empty());

@@ -21,8 +21,8 @@ pub struct Options {
     pub cache_bytes: u64,
     /// Maximum number of transactions per flush.
     pub group_size: usize,
-    /// Last known positions of the log. A store is refused if it has the epoch of such a position, but ends before the
-    /// position.
+    /// Last positions of the log known from elsewhere, such as from the search index. A store of the same epoch has
+    /// lost changes if it ends before such a position, and is refused.
     pub followed: Vec<Position>,
     /// Hook called before each flush, for tests that count, delay, or fail flushes.
     #[doc(hidden)]

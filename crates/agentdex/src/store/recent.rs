@@ -159,7 +159,7 @@ impl RecentEntry {
 }
 
 impl Entry {
-    /// Converts an entry with its text to the form for readers.
+    /// Converts the entry, which must contain its text, to the form in which readers of the log get it.
     pub fn into_logged(self, epoch: Epoch, seq: Seq) -> Logged {
         let Entry { previous, at, actor, content, arrival: _ } = self;
         match content {

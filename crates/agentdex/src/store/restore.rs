@@ -61,11 +61,13 @@ pub enum Purpose {
     Node,
 }
 
-/// Creates a store in an empty or missing directory. Followers are rebuilt.
+/// Creates a store from the pairs of a backup, in an empty or missing directory. The search index and other followers
+/// of the log aren't included; they are rebuilt later.
 ///
 /// # Errors
-/// Errors of the pairs; [`Error::UnsupportedStoreFormat`] for pairs of another format, [`Error::InvalidBackup`] if a
-/// store for a node isn't from a node, [`Error::Io`] if the directory is not empty, [`Error::Store`].
+/// Errors returned by `pairs`; [`Error::UnsupportedStoreFormat`] for another format of the store;
+/// [`Error::InvalidBackup`] for a wrong checksum, or if [`Purpose::Node`] requires the backup of a node;
+/// [`Error::Io`] if the directory is not empty; [`Error::Store`].
 pub fn restore(
     directory: &Path,
     pairs: impl IntoIterator<Item = Result<Pair>>,

@@ -52,7 +52,7 @@ pub struct Salvaged {
     /// Lost records and parts, with reasons.
     pub lost: Vec<Fault>,
     /// True if the witness proves that access, keys, and namespaces are the latest. Otherwise all records are private,
-    /// and there are no keys, namespaces, and saved queries.
+    /// and there are no keys, namespaces, or saved queries.
     pub is_proven: bool,
     /// Ids of revoked keys.
     pub revoked: Vec<String>,
@@ -437,11 +437,12 @@ impl Salvage<'_> {
     }
 }
 
-/// Accepts the store of a directory that was deliberately restored from older files than recorded by its witness. The
-/// store gets a new epoch, and all keys are revoked; returns their ids. Access and namespaces are unchanged.
+/// Accepts a store that is older than its witness records, after its files were deliberately restored. The store gets a
+/// new epoch. All API keys are revoked, and their ids are returned; access and namespaces are unchanged.
 ///
 /// # Errors
-/// [`Error::StoreInUse`]; [`Error::StoreDamaged`] if the store is also damaged; [`Error::Io`], [`Error::Store`].
+/// [`Error::StoreInUse`]; [`Error::StoreDamaged`] if the store is also damaged; [`Error::ClusterDirectory`] for a node
+/// of a cluster; [`Error::Io`], [`Error::Store`].
 pub fn accept_rollback(directory: &Path) -> Result<Vec<String>> {
     let failed = |source| Error::Io { doing: format!("accepting {}", directory.display()), source };
     let _opening = lock_opening(directory)?;

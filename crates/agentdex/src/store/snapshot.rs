@@ -52,7 +52,7 @@ impl Snapshot {
         snapshot
     }
 
-    /// Returns the end of the log.
+    /// Returns the last position of the log in the snapshot.
     pub fn last_seq(&self) -> Seq {
         self.last
     }

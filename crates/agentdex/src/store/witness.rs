@@ -127,7 +127,7 @@ impl Seen {
         Ok(Slot::last(&bytes).map_or(Seen::Damaged, |(_, slot, _)| Seen::Slot(slot)))
     }
 
-    /// Returns the valid slot.
+    /// Returns the last valid slot, or `None` if the witness is missing or damaged.
     pub fn slot(&self) -> Option<&Slot> {
         match self {
             Seen::Slot(slot) => Some(slot),

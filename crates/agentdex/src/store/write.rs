@@ -202,8 +202,8 @@ pub struct Original {
 
 /// A write to a record.
 ///
-/// An expired record counts as absent. With [`Precondition::Any`], [`Operation::Renew`], [`Operation::Metadata`],
-/// [`Operation::Access`], and [`Operation::Remove`] require [`Precondition::Present`].
+/// An expired record counts as absent. For [`Operation::Renew`], [`Operation::Metadata`], [`Operation::Access`],
+/// [`Operation::Remove`], and [`Operation::RemoveVersion`], [`Precondition::Any`] means [`Precondition::Present`].
 #[derive(Debug, Clone)]
 pub struct Write {
     /// Id of the record.
@@ -212,7 +212,7 @@ pub struct Write {
     pub precondition: Precondition,
     /// Operation on the record.
     pub operation: Operation,
-    /// Owner of the writer; `None` without authentication.
+    /// Author of the write, as the name of an owner; `None` without authentication.
     pub actor: Option<String>,
 }
 

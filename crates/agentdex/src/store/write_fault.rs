@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct WriteFault(Mutex<Option<Fault>>);
 
-/// Fault of a write.
+/// Way in which a write fails in a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Failure,

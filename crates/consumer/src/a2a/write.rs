@@ -9,7 +9,7 @@ use super::{
     endpoint::Endpoint,
 };
 
-/// Key in the metadata of a message whose value is the JSON Schema for the answer.
+/// Key in a message's metadata under which the JSON Schema for the answer is sent.
 pub const SCHEMA_METADATA: &str = "urn:agentdex:response-schema";
 
 /// The JSON form of messages and parts, by version and transport.

@@ -26,8 +26,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum size of an answer, and of all tools together, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Connects to an MCP server over streamable HTTP, or else over Server-Sent Events, without credentials, and describes it as a Server Card:
-/// `serverInfo`, `capabilities`, `instructions`, `transport`, and the `tools` from `tools/list`.
+/// Connects to an MCP server without credentials, over streamable HTTP or else over Server-Sent Events. Returns a
+/// Server Card: `serverInfo`, `capabilities`, `instructions`, `transport`, and the `tools` from `tools/list`.
 ///
 /// # Errors
 /// [`Error::Refused`], [`Error::Unreachable`], [`Error::Status`], [`Error::AnswerTooLarge`]; [`Error::Protocol`] if

@@ -18,9 +18,9 @@ use super::{
 };
 use crate::{client::RegistryClient, td::Timestamp};
 
-/// Reports each call to a guardian before it is sent, and each answer before it is returned. The verdict `deny` stops
-/// the call or withholds the answer; `modify` replaces the request or the answer. If the guardian is unreachable,
-/// nothing is sent.
+/// Reports messages and action calls to a guardian before they are sent, and their answers before they are returned.
+/// The verdict `deny` stops the call or withholds the answer; `modify` replaces the request or the answer. If the
+/// guardian is unreachable, nothing is sent. Other operations, such as reading a property, are not reported.
 ///
 /// Invoking an action is reported as a tool call: the tool's id is the name of the action, and its inputs are the
 /// members of the action's input. A message is reported as an A2A message. Streamed answers, and answers to status
@@ -46,7 +46,8 @@ const MAX_OPEN: usize = 1000;
 
 impl ReportSteps {
     /// Creates a middleware that reports to the guardian of a registry. `agent` describes the caller as an agent
-    /// object of the standard (`id`, `name`, `version`, `provider`…).
+    /// object of the Agent Observability Standard (`id`, `name`, `version`, `provider`…). `session` is the id of the
+    /// caller's session.
     pub fn new(guardian: RegistryClient, agent: Value, session: impl Into<String>) -> ReportSteps {
         ReportSteps { guardian, agent, session: session.into(), open: Arc::default() }
     }

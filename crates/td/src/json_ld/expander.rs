@@ -72,7 +72,7 @@ impl Pending {
 }
 
 impl Expander {
-    /// Creates an expander without threads.
+    /// Creates an expander without starting threads yet.
     pub fn new() -> Expander {
         Expander::default()
     }
