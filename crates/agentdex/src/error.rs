@@ -696,7 +696,7 @@ impl Error {
     }
 }
 
-/// Describes an import that would drop content, with the edits that can't be made instead.
+/// Describes an import that would drop content, with the edits that can't be transferred instead.
 fn lossy_import(id: &str, format: &str, dropped: &str, edits: &[String]) -> String {
     if edits.is_empty() {
         return format!(
@@ -705,17 +705,17 @@ fn lossy_import(id: &str, format: &str, dropped: &str, edits: &[String]) -> Stri
         );
     }
     format!(
-        "this document is an export of {id:?} (format {format}) with edits that can't be made in its Thing \
-         Description: {}. Undo these edits, or edit the Thing Description itself (`agentdex edit`, PATCH). Importing \
-         the document would drop {dropped}; to import it, use another id, or confirm the loss (`replace=true`, \
-         `--replace`)",
+        "this document is an export of {id:?} (format {format}) with edits that can't be transferred to its \
+         Thing Description: {}. Undo these edits, or change the Thing Description instead (`agentdex edit`, PATCH). \
+         Importing the document would drop {dropped}; to import it, use another id, or confirm the loss \
+         (`replace=true`, `--replace`)",
         edits.join(", ")
     )
 }
 
 /// Names the content that an import would drop.
 fn dropped(original: Option<&str>, losses: &Losses) -> String {
-    match original.map(|format| format!("its original (format {format})")) {
+    match original.map(|format| format!("its original document (format {format})")) {
         None => losses.to_string(),
         Some(original) if losses.is_empty() => original,
         Some(original) => format!("{original}, {losses}"),

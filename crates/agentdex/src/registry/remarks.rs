@@ -93,7 +93,10 @@ impl Registry {
             Remark::Lossy { id: of, version, format, losses } if of == id => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
                 let format = format.as_ref().map_or_else(String::new, |format| format!(" (format {format})"));
-                warning("lossy-import", format!("the newly served version{version}{format} lacks {losses}"))
+                let message = format!(
+                    "the newly served version{version}{format} lacks {losses}, unlike the version served before"
+                );
+                warning("lossy-import", message)
             }
             Remark::VersionDropped(of, version) if of == id => {
                 let version = version.as_ref().map_or_else(String::new, |version| format!(" {version:?}"));
@@ -106,8 +109,8 @@ impl Registry {
             Remark::AccessNarrowed { id: of, visibility } if of == id => warning(
                 "access-narrowed",
                 format!(
-                    "the Thing is now {visibility}, because its remaining versions are {visibility}: removing a \
-                     version never publishes another version. To publish the Thing, change its access"
+                    "the visibility of the Thing is now `{visibility}`, like that of its remaining versions: removing \
+                     a version never publishes another version. To publish the Thing, change its access"
                 ),
             ),
             Remark::PartRemoved(..)

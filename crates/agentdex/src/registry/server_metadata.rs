@@ -57,7 +57,9 @@ impl Registry {
             return pollster::block_on(self.import_again(import)).map(drop);
         }
         if !version.is_served {
-            let reason = "the version isn't served, and was not imported from a server.json".to_owned();
+            let reason =
+                "the status can't be set, since the version isn't served and was not imported from a server.json"
+                    .to_owned();
             return Err(Error::NotExpressible { format: format.name(), reason });
         }
         let record = self.find_record(&id)?.ok_or_else(|| Error::NotFound { id: id.clone().into_owned() })?;

@@ -29,8 +29,9 @@ impl Registry {
             }
         }
         let message = format!(
-            "the URL is already registered under a different name ({}), so this document got a new id; if both are the \
-             same agent, remove the new Thing ({own:?}), and import the document under the existing id (`id`, `--id`)",
+            "the URL of this agent is already registered under a different name ({}), so this document got a new id; \
+             if both are the same agent, remove the new Thing ({own:?}), and import the document under the existing id \
+             (`id`, `--id`)",
             named.join(", ")
         );
         Ok((!named.is_empty()).then(|| Violation::new("", "same-address", message)))

@@ -80,8 +80,8 @@ impl TryFrom<String> for Namespace {
         if name.len() > MAX_BYTES || !name.split(['-', '.']).all(is_part) {
             let shown: String = name.chars().take(MAX_BYTES).collect();
             return Err(format!(
-                "{shown:?} is not the name of a namespace; use 1 to {MAX_BYTES} lowercase letters and digits, with - \
-                 and . only in between, for example weather or weather.example.org"
+                "{shown:?} is not the name of a namespace; use 1 to {MAX_BYTES} lowercase ASCII letters and digits, \
+                 with - and . only in between, for example weather or weather.example.org"
             ));
         }
         Ok(Namespace(name))

@@ -21,8 +21,8 @@ pub(in crate::registry) fn check_name(name: &str) -> Result<()> {
     // A path of dots is another path.
     if name.is_empty() || name.starts_with('.') || name.len() > MAX_NAME_BYTES || !name.chars().all(is_plain) {
         let message = format!(
-            "the name of a query must consist of 1 to {MAX_NAME_BYTES} letters, digits, or - _ . ~, and must \
-                not start with a dot"
+            "the name of a query must consist of 1 to {MAX_NAME_BYTES} ASCII letters, digits, or - _ . ~, and \
+             must not start with a dot"
         );
         return Err(Error::InvalidQuery { message });
     }

@@ -204,7 +204,7 @@ impl Registry {
             .actor(request.actor.clone())
             .with_access(request.access.clone());
         let mut written = self.write(write).await?;
-        let message = "the Thing Description is registered once; its URL is not polled";
+        let message = "the Thing Description is registered, but its URL is not polled for changes";
         written.warnings.push(Violation::new("", "not-tracked", message));
         let stored = |text: &str| self.options().redaction.stored_text(&Document::parse(text.as_bytes())?);
         let descriptions = if request.dry_run { vec![stored(&text)?] } else { Vec::new() };

@@ -112,8 +112,8 @@ impl Founding {
         let Meta { registry, epoch, from, sum, .. } = self.check_version(found)?.meta;
         if from != OF_NEW_STORE || sum != hexadecimal(0) {
             return Err(NotOpened::Refused(
-                "the log doesn't contain the data with which the cluster was founded; instead of a new directory, \
-                 create a data directory with `agentdex cluster join`"
+                "the log doesn't contain the data with which the cluster was founded, so a node can't start with \
+                 an empty directory; create a data directory with `agentdex cluster join`"
                     .into(),
             ));
         }
@@ -141,7 +141,7 @@ impl Founding {
         if (*registry, Epoch(*epoch)) != (store.identity.registry, store.identity.epoch) {
             let reason = format!(
                 "it contains a different registry, or a different epoch of the registry, than the cluster {:?}; use \
-                 the data directory of a node of this cluster, or an empty one",
+                 the data directory of a node of this cluster, or create a directory with `agentdex cluster join`",
                 self.cluster
             );
             return Err(NotOpened::Refused(reason));
@@ -150,7 +150,8 @@ impl Founding {
             Some(place) => self.check_place(&store, place)?,
             None if (store.number, &hexadecimal(store.sum)) != (*from, sum) => {
                 let reason = "its content differs from the content with which the cluster was founded; use the data \
-                              directory of a node of this cluster, or an empty one";
+                              directory of a node of this cluster, or create a directory with `agentdex cluster \
+                              join`";
                 return Err(NotOpened::Refused(reason.into()));
             }
             None => {}

@@ -48,7 +48,7 @@ impl Log {
             while self.state().is_waiting {
                 let lease = self.state().lease;
                 if let Err(error) = self.client.put(self.keys.waiting(self.node), "", lease).await {
-                    tracing::debug!(%error, "etcd doesn't accept the request for a turn");
+                    tracing::debug!(%error, "etcd doesn't accept this node's request to append commits");
                 }
                 tokio::time::sleep(REPEATED_AFTER).await;
             }
