@@ -152,13 +152,13 @@ fn what_is_no_card_is_told_what_it_looks_like() {
         (json!({"hello": 1}), "not an A2A card: it has no `skills` and no `url`/`supportedInterfaces`"),
         (
             organization,
-            "not an A2A card: it has a URL, but no `skills`, `capabilities`, or modes; it looks like a schema.org Organization",
+            "not an A2A card: it has a URL, but no `skills`, `capabilities`, or `defaultInputModes`; it looks like a schema.org Organization",
         ),
         (json!({"url": "https://x", "capabilities": [{"name": "a"}]}), "not an A2A card: it has no `skills`"),
         (json!([1]), "not an A2A card: a card is an object, but the document is a list"),
         (
             json!({"name": "x", "skills": []}),
-            "not an A2A card: it has no `url`/`supportedInterfaces`, `capabilities`, or modes",
+            "not an A2A card: it has no `url`/`supportedInterfaces`, `capabilities`, or `defaultInputModes`",
         ),
     ];
     for (document, message) in cases {

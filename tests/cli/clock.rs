@@ -153,7 +153,7 @@ fn clock_that_was_ahead_is_said_until_it_is_accepted() {
     assert!(right < ahead, "{right} {ahead}");
     assert_eq!(registry.server.stop().code(), Some(0));
     let checked = run(&["check", "--data", data.to_str().unwrap()]);
-    let expected = "note: the change 1: written while the system clock was ahead; the latest timestamp is ";
+    let expected = "note: the change 1: the system clock was ahead at the time; the latest timestamp is ";
     assert!(stdout(&checked).contains(expected), "{}", stdout(&checked));
     assert!(stdout(&checked).ends_with("3 descriptions, 3 changes: all in order\n"), "{}", stdout(&checked));
 

@@ -72,7 +72,7 @@ impl RegistryClient {
         let request = self.request(Method::POST, path, &[("dry_run", dry_run)]);
         let request = request.header("content-type", "application/x-ndjson").body(lines);
         let answer = text(self.send(request).await?).await?;
-        answer.lines().filter(|line| !line.is_empty()).map(|line| read(line, "the result for a line")).collect()
+        answer.lines().filter(|line| !line.is_empty()).map(|line| read(line, "a list of results")).collect()
     }
 
     /// Returns Things with capabilities that accept the outputs of a Thing, or produce its inputs. `parameters` are

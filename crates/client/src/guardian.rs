@@ -32,7 +32,10 @@ impl RegistryClient {
     /// Same as [`RegistryClient::decisions`].
     pub async fn session(&self, id: &str, parameters: &[(&str, &str)]) -> Result<Vec<Entry>> {
         let path = format!("aos/sessions/{}", utf8_percent_encode(id, PATH_SEGMENT));
-        read(&text(self.send(self.request(Method::GET, &path, parameters)).await?).await?, "the steps of a session")
+        read(
+            &text(self.send(self.request(Method::GET, &path, parameters)).await?).await?,
+            "a list of the steps of a session",
+        )
     }
 
     /// Subscribes to decisions of the guardian. `parameters` are those of `GET /aos/events`. Decisions made during a

@@ -68,7 +68,7 @@ impl RegistryClient {
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn search_by_path(&self, path: &str) -> Result<Vec<Box<serde_json::value::RawValue>>> {
         let request = self.request(Method::GET, "search/jsonpath", &[("query", path)]);
-        read(&text(self.send(request).await?).await?, "the results of a JSONPath query")
+        read(&text(self.send(request).await?).await?, "a list of results of a JSONPath query")
     }
 
     /// Finds capabilities by the schemas of their inputs and outputs, using `POST /search/compatible`.
@@ -88,7 +88,7 @@ impl RegistryClient {
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn compose(&self, query: &ComposeQuery) -> Result<ComposeResult> {
         let request = self.request(Method::POST, "search/compose", &[]).json(query);
-        read(&text(self.send(request).await?).await?, "chains of capabilities")
+        read(&text(self.send(request).await?).await?, "a list of chains of capabilities")
     }
 
     /// Saves a query, replacing the caller's query of the same name. With authentication, a new query is private.
@@ -175,7 +175,7 @@ impl RegistryClient {
     /// [`Error::Refused`](super::Error::Refused), [`Error::Unreachable`](super::Error::Unreachable),
     /// [`Error::UnexpectedAnswer`](super::Error::UnexpectedAnswer).
     pub async fn saved_queries(&self) -> Result<Vec<NamedQuery>> {
-        read(&text(self.send(self.request(Method::GET, "queries", &[])).await?).await?, "the saved queries")
+        read(&text(self.send(self.request(Method::GET, "queries", &[])).await?).await?, "a list of saved queries")
     }
 
     /// Returns a saved query: the caller's own query of that name, or else the query without an owner. To read a query

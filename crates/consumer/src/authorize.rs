@@ -341,12 +341,12 @@ fn in_template(
         [] if known.is_empty() => return Ok(key.clone()),
         several => {
             let reason = match several {
-                [] => "variables are set for all placeholders in the `mcp:value` of its header; omit the variable for \
-                       the credential"
+                [] => "variables are set for all placeholders in the `mcp:value` of the security scheme; omit the \
+                       variable for the credential"
                     .to_owned(),
                 several => format!(
-                    "the `mcp:value` of its header contains several placeholders without a value; set variables for \
-                     all of them except the credential: {}",
+                    "the `mcp:value` of the security scheme contains several placeholders without a value; set \
+                     variables for all of them except the credential: {}",
                     several.join(", ")
                 ),
             };

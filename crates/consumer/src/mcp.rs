@@ -127,7 +127,7 @@ impl Mcp {
         let answer = call.request.data().cloned();
         let result = asking.take_answer(answer.as_ref(), &call.form)?;
         if asking.requires_urls && result.action != ElicitationAction::Accept {
-            let message = "the user did not agree to open a URL of the tool".to_owned();
+            let message = "the user did not agree to open the URL requested by the tool".to_owned();
             return Err(Error::Failed { state: State::Cancelled, message, data: None });
         }
         if asking.has_questions() {

@@ -120,7 +120,7 @@ impl Transport {
             let (secret, Place::Body(name)) = parts(grant) else { continue };
             let pointer = if name.starts_with('/') { name.clone() } else { format!("/{}", name.replace('~', "~0")) };
             if !insert(body, &pointer, secret.into()) {
-                let reason = format!("the request body has no place for it at {pointer}");
+                let reason = format!("the request body has no place for the credential at {pointer}");
                 return Err(Error::Setting { setting: format!("credentials.{scheme}"), reason });
             }
         }

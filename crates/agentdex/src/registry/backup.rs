@@ -321,7 +321,7 @@ impl<R: BufRead> Summing<R> {
         }
         match self.file.fill_buf().map_err(unreadable)? {
             [] => Ok(()),
-            _ => Err(invalid("unexpected data after the end".to_owned())),
+            _ => Err(invalid("it contains unexpected data after the end".to_owned())),
         }
     }
 }
@@ -464,7 +464,7 @@ impl<R: BufRead> Pairs<R> {
         // The end of what is compressed has a checksum and a length of its own, which are checked by reading on.
         let mut more = Vec::new();
         if self.bytes.by_ref().take(1).read_to_end(&mut more).map_err(unreadable)? > 0 {
-            return Err(invalid("unexpected data after the last entry".to_owned()));
+            return Err(invalid("it contains unexpected data after the last entry".to_owned()));
         }
         self.bytes.get_mut().check_end(self.is_summed)
     }

@@ -65,7 +65,7 @@ pub(super) fn check(
         let (key, value) = pair?;
         content.read(&key, &value);
     }
-    gaps().iter().for_each(|gap| content.fault(gap.to_string(), "their page is damaged"));
+    gaps().iter().for_each(|gap| content.fault(gap.to_string(), "the page with these entries is damaged"));
     Ok(content.compare())
 }
 
@@ -298,7 +298,7 @@ impl Content {
         };
         let ahead = self.ahead.iter().map(|(first, last, latest)| Fault {
             place: if first == last { format!("the change {first}") } else { format!("the changes {first} to {last}") },
-            message: format!("written while the system clock was ahead; the latest timestamp is {latest}"),
+            message: format!("the system clock was ahead at the time; the latest timestamp is {latest}"),
         });
         let notes = unclaimed.map(note).chain(ahead).take(MOST_FAULTS).collect();
         Checked { records: records.len() as u64, changes: log.len() as u64, faults: self.faults, notes }
@@ -308,9 +308,9 @@ impl Content {
         let base = declaration.base;
         match self.texts.get(&base) {
             _ if base == served => {}
-            None => self.fault(place, "the text of one of its declarations is missing"),
+            None => self.fault(place, "the text of one of its versions is missing"),
             Some(found) if *found != declaration.text => {
-                self.fault(place, "the text of one of its declarations differs from the text that was written");
+                self.fault(place, "the text of one of its versions differs from the text that was written");
             }
             Some(_) => {}
         }

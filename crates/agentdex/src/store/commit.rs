@@ -232,7 +232,7 @@ impl Committer {
                 Errand::GrantGrace => self.grant_grace(),
             }));
             if done.is_err() {
-                self.view.close("the committer panicked".into());
+                self.view.close("the committer thread panicked".into());
             }
         }
     }

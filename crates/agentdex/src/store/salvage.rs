@@ -153,7 +153,7 @@ fn fill(copy: &CopiedDirectory, from: &Tree, seen: &Seen, to: &Path) -> Result<S
         from.damage
             .gaps()
             .into_iter()
-            .map(|gap| Fault { place: gap.to_string(), message: "their page is damaged".into() }),
+            .map(|gap| Fault { place: gap.to_string(), message: "the page with these entries is damaged".into() }),
     );
     let sum = filling.finish()?;
     let (records, entries) = (result.records, result.changes);
@@ -246,7 +246,7 @@ impl Salvage<'_> {
         if record.has_expiry && expiry.is_none() {
             return Ok(Err("its expiry is lost"));
         }
-        let Ok(mut declarations) = record.declared() else { return Ok(Err("its declarations can't be read")) };
+        let Ok(mut declarations) = record.declared() else { return Ok(Err("the list of its versions can't be read")) };
         let edits = self.from.get(&layout::edits_key(id)).ok().flatten();
         let edits = edits.filter(|edits| record.edits == Some(Digest::of(edits)));
         if record.edits.is_some() && edits.is_none() {
@@ -318,7 +318,7 @@ impl Salvage<'_> {
             }
             if found.is_none() {
                 // It is what is served.
-                self.lose(id, "the converted text is lost; its served text is kept");
+                self.lose(id, "its text without edits is lost; its served text is kept");
                 declaration = Declaration { base: seq, text, original: None, access: None, ..declaration };
             }
             let original = self.from.get(&layout::original_key(declaration.base)).ok().flatten();

@@ -31,8 +31,8 @@ pub(super) fn diagnose(card: &Object) -> Vec<Violation> {
         (false, _) if card.get("skills").is_some_and(Value::is_array) => "its `skills` are not objects",
         (false, false) => "it has no `skills` and no `url`/`supportedInterfaces`",
         (false, true) if card.contains_key("capabilities") => "it has no `skills`",
-        (false, true) => "it has a URL, but no `skills`, `capabilities`, or modes",
-        (true, false) => "it has no `url`/`supportedInterfaces`, `capabilities`, or modes",
+        (false, true) => "it has a URL, but no `skills`, `capabilities`, or `defaultInputModes`",
+        (true, false) => "it has no `url`/`supportedInterfaces`, `capabilities`, or `defaultInputModes`",
         (true, true) => "it has a different format",
     });
     if let Some(look) = look_of(card).filter(|look| look.format != Some(Format::A2a)) {

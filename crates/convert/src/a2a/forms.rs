@@ -42,7 +42,8 @@ pub(super) fn callables<'c>(
     for (index, interface) in card.interfaces().enumerate() {
         bytes += actions * (FORM_BYTES + interface.url.len());
         if index >= MOST_INTERFACES || (index > 0 && bytes > MOST_FORM_BYTES) {
-            let message = || format!("{} interfaces; only the first {index} get forms", card.interfaces().count());
+            let message =
+                || format!("the card has {} interfaces; only the first {index} get forms", card.interfaces().count());
             findings.add(&Path::ROOT, "too-many-interfaces", message);
             break;
         }

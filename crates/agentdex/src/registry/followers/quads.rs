@@ -144,7 +144,7 @@ impl QuadFollower {
         match read {
             Ok(read) => self.statements.put(id, &read.quads),
             Err(error @ (Error::NotExpressible { .. } | Error::LimitExceeded { .. } | Error::MalformedJson { .. })) => {
-                tracing::debug!(id, %error, "a description has no statements");
+                tracing::debug!(id, %error, "a description can't be converted to RDF statements");
                 self.statements.remove(id);
                 Ok(())
             }

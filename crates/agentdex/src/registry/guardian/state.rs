@@ -151,20 +151,24 @@ impl MetricSource for State {
             metric("agentdex_guardian_allowed_total", "Steps that the guardian allowed.", of(0)),
             metric("agentdex_guardian_denied_total", "Steps that the guardian denied.", of(1)),
             metric("agentdex_guardian_modified_total", "Steps that the guardian modified.", of(2)),
-            metric("agentdex_guardian_findings_total", "Findings of rules.", self.counts.findings.load(Relaxed)),
+            metric(
+                "agentdex_guardian_findings_total",
+                "Findings of the guardian's rules.",
+                self.counts.findings.load(Relaxed),
+            ),
             metric(
                 "agentdex_guardian_refused_total",
-                "Requests that were answered with an error.",
+                "Requests to the guardian that were answered with an error.",
                 self.counts.refused.load(Relaxed),
             ),
             metric(
                 "agentdex_guardian_unrecorded_total",
-                "Decisions missing from the trail.",
+                "Decisions missing from the guardian's trail.",
                 self.counts.lost.load(Relaxed),
             ),
-            metric("agentdex_guardian_sessions", "Live sessions.", self.sessions.len() as u64),
-            metric("agentdex_guardian_agents", "Agents held in memory.", self.agents.len() as u64),
-            metric("agentdex_guardian_trail_bytes", "Size of the trail.", self.trail.bytes()),
+            metric("agentdex_guardian_sessions", "Live sessions of the guardian.", self.sessions.len() as u64),
+            metric("agentdex_guardian_agents", "Agents in the guardian's memory.", self.agents.len() as u64),
+            metric("agentdex_guardian_trail_bytes", "Size of the guardian's trail.", self.trail.bytes()),
         ]
     }
 }

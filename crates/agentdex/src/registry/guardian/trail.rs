@@ -69,7 +69,8 @@ struct Ended {
 impl Trail {
     /// Opens the trail in a directory, creating the directory if it is missing.
     pub(super) fn open(directory: PathBuf, retention: Retention) -> Result<Trail> {
-        let failed = |source| Error::Io { doing: format!("opening the trail in {}", directory.display()), source };
+        let failed =
+            |source| Error::Io { doing: format!("opening the guardian's trail in {}", directory.display()), source };
         create_private_directory(&directory).map_err(failed)?;
         let mut paths = Vec::new();
         for entry in fs::read_dir(&directory).map_err(failed)? {
@@ -155,7 +156,7 @@ impl Trail {
         line: impl Fn(&[u8]) -> bool,
         is_wanted: impl Fn(&Entry) -> bool,
     ) -> Result<Vec<Entry>> {
-        let failed = |source| Error::Io { doing: "reading the trail".to_owned(), source };
+        let failed = |source| Error::Io { doing: "reading the guardian's trail".to_owned(), source };
         let paths: Vec<PathBuf> = {
             let mut state = self.lock();
             if let Some(open) = &mut state.file {

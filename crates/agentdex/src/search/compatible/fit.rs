@@ -173,7 +173,7 @@ impl Matcher {
         let mut doubts = Vec::new();
         let name = if from.name.is_empty() { &to.name } else { &from.name };
         match supply.by {
-            By::Meaning => doubts.push(format!("`{}` might not mean `{}`", from.label(), to.label())),
+            By::Meaning => doubts.push(format!("{} might not mean {}", from.label(), to.label())),
             By::Type => doubts.push(format!("{} matches by type only", quoted(name))),
             By::Name | By::Title => {}
         }
@@ -289,10 +289,10 @@ fn why_missing(from: &[Port], port: &Port, side: Side) -> Missing {
     let message = match (reason, side) {
         (Some((same, note)), _) => {
             note.pointer().iter().for_each(|token| push_token(&mut pointer, token));
-            format!("`{}`: {}", same.label(), note.reason)
+            format!("{}: {}", same.label(), note.reason)
         }
-        (None, Side::Input) => format!("it needs `{}` ({type_}), which `have` lacks", port.label()),
-        (None, Side::Output) => format!("it doesn't return `{}` ({type_})", port.label()),
+        (None, Side::Input) => format!("it needs {} ({type_}), which `have` lacks", port.label()),
+        (None, Side::Output) => format!("it doesn't return {} ({type_})", port.label()),
     };
     Missing { side, name: port.name.to_string(), pointer, message }
 }
@@ -348,7 +348,7 @@ mod tests {
             (
                 list(json!({"type": "object", "properties": {}})),
                 list(place("number")),
-                "/properties/where/items/properties/lat `where`: the member is missing; it must be number",
+                "/properties/where/items/properties/lat `where`: the member is missing; it must be a number",
             ),
         ];
         for (from, to, expected) in cases {

@@ -36,9 +36,9 @@ impl Port {
         self.names.exact().next().is_none()
     }
 
-    /// Returns the name for messages.
-    pub fn label(&self) -> &str {
-        if self.name.is_empty() { "the data as a whole" } else { &self.name }
+    /// Returns the name for messages: in backticks, or in words if the port has no name.
+    pub fn label(&self) -> String {
+        if self.name.is_empty() { "the data as a whole".to_owned() } else { format!("`{}`", self.name) }
     }
 }
 

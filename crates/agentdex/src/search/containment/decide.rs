@@ -37,7 +37,7 @@ fn compared(giver: &Schema, taker: &Schema, explains: bool) -> Verdict {
     let mut comparison = Comparison { giver, taker, explains, left: MAX_STEPS, open: HashSet::new(), depth: 0 };
     let outcome = comparison.pair(0, 0);
     let outcome = match comparison.left {
-        0 => comparison.cannot(|| Note::new("it is too complex to compare".into(), "is too complex".into())),
+        0 => comparison.cannot(|| Note::new("it is too complex to compare".into(), "is too complex to compare".into())),
         _ => outcome,
     };
     outcome.verdict()
@@ -80,7 +80,8 @@ impl<'s> Comparison<'s> {
     fn pair(&mut self, from: At, to: At) -> Outcome {
         if !self.spend(1) || self.depth > MAX_DEPTH {
             self.left = 0;
-            return self.cannot(|| Note::new("it is too complex to compare".into(), "is too complex".into()));
+            return self
+                .cannot(|| Note::new("it is too complex to compare".into(), "is too complex to compare".into()));
         }
         let (giver, taker) = (self.giver, self.taker);
         let (given, taken) = (giver.node(from), taker.node(to));
@@ -140,7 +141,8 @@ impl<'s> Comparison<'s> {
     /// Compares the giver's values of a type with a node of the taker.
     fn kind(&mut self, given: &'s Node, kind: Kinds, to: At) -> Outcome {
         if !self.spend(1) {
-            return self.cannot(|| Note::new("it is too complex to compare".into(), "is too complex".into()));
+            return self
+                .cannot(|| Note::new("it is too complex to compare".into(), "is too complex to compare".into()));
         }
         let taker = self.taker;
         let taken = taker.node(to);
@@ -577,7 +579,8 @@ impl<'s> Comparison<'s> {
                         let is_loose = others.is_none();
                         let taker = self.taker;
                         let lacking = self.cannot(|| {
-                            let reason = format!("the member is missing; it must be {}", taker.describe_at(wanted, 0));
+                            let reason =
+                                format!("the member is missing; it must be {}", article(&taker.describe_at(wanted, 0)));
                             Note::new(reason, "may be absent".to_owned())
                         });
                         Outcome { is_loose, ..lacking }
