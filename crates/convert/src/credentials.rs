@@ -65,7 +65,7 @@ impl Credentials {
     pub fn warnings(&self) -> impl Iterator<Item = Violation> {
         self.0.hidden.iter().map(|found| {
             let message = format!(
-                "anyone who can read the description can read {}; remove it, revoke it, and declare the \
+                "anyone who can read the description can read {}; remove and revoke this credential, and declare the \
                  authentication in `securityDefinitions`",
                 found.rule.noun()
             );

@@ -135,7 +135,7 @@ fn message(error: &YamlError) -> &str {
         YamlError::RecursiveReferencesRequireWeakTypes { .. } => "an anchor contains an alias of itself",
         YamlError::MergeValueNotMapOrSeqOfMaps { .. } => "<< takes a mapping, or a list of mappings",
         YamlError::FoldedBlockScalarMustIndentContent { .. } => "the text after > or | must be indented",
-        _ => "not YAML that can be represented in JSON",
+        _ => "JSON can't represent this YAML",
     }
 }
 

@@ -66,13 +66,13 @@ impl Rendering<'_> {
             let Some(scheme) = declared.as_object().and_then(|declared| Scheme::read(declared.clone()).ok()) else {
                 match self.target {
                     Generation::V1 => {
-                        let message = || "unknown kind of security scheme; it is kept unchanged".into();
+                        let message = || "unknown kind of security scheme; the scheme is kept unchanged".into();
                         self.findings.add(&path, "scheme-unknown", message);
                         written.insert(name.clone(), declared.clone());
                     }
                     // Its readers refuse cards with schemes that they don't know.
                     Generation::V0 => self.findings.add(&path, "scheme-unknown", || {
-                        "unknown kind of security scheme; it is left out, but requirements still name it".into()
+                        "unknown kind of security scheme; the scheme is left out, but requirements still name it".into()
                     }),
                 }
                 continue;
@@ -108,7 +108,7 @@ impl Rendering<'_> {
         if let Some(Value::Object(members)) = scheme.members.get_mut("flows")
             && members.remove("deviceCode").is_some()
         {
-            let message = || "version 0.3 has no such flow; it is left out".into();
+            let message = || "version 0.3 has no device code flow; it is left out".into();
             self.findings.add(&flows.member("deviceCode"), "flow-unknown", message);
             if scheme.flows().next().is_none() {
                 self.parts.insert(name.to_owned(), Vec::new());
@@ -184,11 +184,11 @@ impl Rendering<'_> {
         };
         let (sayable, others): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(is_sayable);
         if !others.is_empty() {
-            let message = || {
-                "some requirements need a flow that version 0.3 lacks; they are left out, or name an undeclared scheme"
-                    .into()
+            let message = match sayable.is_empty() {
+                true => "all requirements need a flow that version 0.3 lacks; the converted card lacks their scheme",
+                false => "some requirements need a flow that version 0.3 lacks; these requirements are left out",
             };
-            self.findings.add(path, "requirement", message);
+            self.findings.add(path, "requirement", || message.into());
         }
         let alternatives = if sayable.is_empty() { others } else { sayable };
         let most = if self.names < MOST_NAMES { MOST_ALTERNATIVES } else { 1 };

@@ -129,8 +129,9 @@ impl<'f> Definitions<'f> {
 
     fn count_unread(&mut self, unread: usize, path: &Path<'_>) {
         if unread > 0 {
-            self.findings
-                .add(path, "requirement", || format!("requirements that are not objects are ignored: {unread}"));
+            self.findings.add(path, "requirement", || {
+                format!("unreadable security requirements are ignored (number: {unread})")
+            });
         }
     }
 

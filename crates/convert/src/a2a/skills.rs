@@ -61,7 +61,8 @@ impl Skills<'_> {
         let list = Path::ROOT.member("skills");
         let (total, described) = (self.card.objects("skills").count(), self.count_described());
         if total > described {
-            let message = || format!("{total} skills; the Thing Description contains only the first {described}");
+            let message =
+                || format!("the card has {total} skills; the Thing Description contains only the first {described}");
             definitions.findings().add(&list, "too-many-skills", message);
         }
         for (index, skill) in self.card.objects("skills").take(described).enumerate() {

@@ -48,7 +48,7 @@ pub(super) fn edited(
         edits => Some(edits.clone()),
     };
     let Some(Value::Array(operations)) = read else {
-        warn("not a list of JSON Patch operations; the edits are ignored".to_owned());
+        warn("the edits are not a list of JSON Patch operations, and are ignored".to_owned());
         return thing;
     };
     let mut value = thing.description.value().clone();

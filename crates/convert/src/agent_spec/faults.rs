@@ -154,7 +154,7 @@ impl Check<'_> {
             }
             let title = schema.get("title").and_then(Value::as_str).unwrap_or_default();
             if title.contains(|character| SPECIAL.contains(character)) {
-                let message = "a nested title contains whitespace, quotes, braces, `.`, or `,`";
+                let message = "the title of a nested schema contains whitespace, quotes, braces, `.`, or `,`";
                 return self.error("", "property-title-malformed", message);
             }
             pending.extend(within(schema));

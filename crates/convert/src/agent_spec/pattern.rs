@@ -13,7 +13,7 @@ pub(super) fn check(pattern: &str) -> Result<(), &'static str> {
     let mut repeatable = false;
     while let Some(character) = rest.next() {
         repeatable = match character {
-            '\\' => rest.next().map(|_| true).ok_or("it ends with a backslash")?,
+            '\\' => rest.next().map(|_| true).ok_or("the pattern ends with a backslash")?,
             '[' => class(&mut rest).map(|()| true)?,
             '(' => {
                 open_groups += 1;
@@ -25,9 +25,9 @@ pub(super) fn check(pattern: &str) -> Result<(), &'static str> {
             }
             '|' | '^' | '$' => false,
             '*' | '+' | '?' if repeatable => lazy(&mut rest),
-            '*' | '+' | '?' => return Err("there is nothing to repeat"),
+            '*' | '+' | '?' => return Err("a quantifier has nothing to repeat"),
             '{' => match bounds(&rest) {
-                Some(_) if !repeatable => return Err("there is nothing to repeat"),
+                Some(_) if !repeatable => return Err("a quantifier has nothing to repeat"),
                 Some((length, in_order)) => {
                     rest.by_ref().take(length).for_each(drop);
                     in_order

@@ -163,8 +163,9 @@ fn add_private(agent: &mut Object, findings: &mut Findings) {
     let resources = agent.get_mut("resources").and_then(Value::as_array_mut).into_iter().flatten();
     for (index, resource) in resources.enumerate() {
         if let Some(resource) = resource.as_object_mut().filter(|resource| !resource.contains_key("content")) {
-            findings
-                .add(&list.index(index), "private", || "its content is not stored here; it is exported empty".into());
+            findings.add(&list.index(index), "private", || {
+                "the content of the resource is not stored here; it is exported empty".into()
+            });
             resource.insert("content".to_owned(), "".into());
         }
     }

@@ -73,7 +73,8 @@ impl AgentDocument {
                 ("url", Value::String(url)) if is_address(url) => vendor.insert("lmos:url".into(), value.clone()),
                 ("url", _) => {
                     let provider = Path::ROOT.member("provider");
-                    let message = || "not the URL of a website; it is exported, but not shown as a link".into();
+                    let message =
+                        || "this value is not the URL of a website; it is exported, but not shown as a link".into();
                     findings.add(&provider.member("url"), "url-broken", message);
                     vendor.insert("aos:url".into(), value.clone())
                 }

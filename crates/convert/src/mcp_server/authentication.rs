@@ -180,7 +180,7 @@ impl Authentication {
     fn gap(&self) -> Option<&'static str> {
         let gap = match self.headers.is_empty() {
             true => "no header for credentials can be determined, so the Thing Description doesn't declare a header",
-            false => "schemes without a known header for credentials are left out",
+            false => "authentication schemes without a known header are left out",
         };
         self.is_unclear.then_some(gap)
     }

@@ -149,8 +149,8 @@ fn several_of_list(member: &str, servers: &[Value]) -> String {
         false => ("configured servers", format!(".{member}[] | {{{member}: [.]}}")),
     };
     format!(
-        "it is a list of {} {kind}; write one per line, for example with `jq -c '{filter}' FILE > servers.ndjson`, and \
-         register that file",
+        "it is a list of {} {kind}; write one server per line, for example with `jq -c '{filter}' FILE > \
+         servers.ndjson`, and register that file",
         servers.len()
     )
 }
@@ -159,7 +159,7 @@ fn several_of_configuration(member: &str, servers: &Object) -> String {
     let names: Vec<&str> = servers.keys().take(MOST_NAMED).map(String::as_str).collect();
     let more = if servers.len() > MOST_NAMED { ", …" } else { "" };
     format!(
-        "it is a client configuration with {} servers ({}{more}); write one per line, for example with `jq -c \
+        "it is a client configuration with {} servers ({}{more}); write one server per line, for example with `jq -c \
          '.{member} | to_entries[] | {{mcpServers: {{(.key): .value}}}}' FILE > servers.ndjson`, and register that \
          file",
         servers.len(),

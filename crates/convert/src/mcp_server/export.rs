@@ -142,7 +142,9 @@ fn add_metadata(thing: &Object, server: &mut Object, findings: &mut Findings) {
         if text.chars().count() <= longest {
             return text;
         }
-        findings.add(&Path::ROOT.member(member), rule, || format!("truncated to {longest} characters in the document"));
+        findings.add(&Path::ROOT.member(member), rule, || {
+            format!("the text is truncated to {longest} characters in the document")
+        });
         text.chars().take(longest - 1).chain(['…']).collect()
     };
     let description = of_thing("description").or_else(|| of_thing("title")).unwrap_or_else(|| name.clone());

@@ -85,7 +85,7 @@ pub(super) fn remotes(server: &Object, findings: &mut Findings) -> (Vec<Remote>,
                 remotes.push(Remote::of(remote, url, transport, asked, &mut definitions, &mut variables));
             }
             None => findings.add(&path.member("url"), "url-broken", || {
-                "not an http or https URL with a host; no form is created for it".into()
+                "the remote has no http or https URL with a host, so no form is created for it".into()
             }),
         }
     }

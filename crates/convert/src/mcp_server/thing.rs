@@ -99,7 +99,7 @@ fn add_links(server: &Server, thing: &mut ThingBuilder, findings: &mut Findings)
         if is_web(url) {
             thing.link("service-doc", url, None);
         } else {
-            let message = || "not an http or https URL; no link is created for it".into();
+            let message = || "this value is not an http or https URL; no link is created for it".into();
             findings.add(&Path::ROOT.member("websiteUrl"), "url-broken", message);
         }
     }

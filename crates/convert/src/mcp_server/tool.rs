@@ -54,8 +54,12 @@ pub(super) fn tools<'s>(server: &'s Object, findings: &mut Findings) -> Vec<Tool
         }
     }
     if tools.len() > MAX_AFFORDANCES {
-        let message =
-            || format!("{} tools; the Thing Description contains only the first {MAX_AFFORDANCES}", tools.len());
+        let message = || {
+            format!(
+                "the server has {} tools; the Thing Description contains only the first {MAX_AFFORDANCES}",
+                tools.len()
+            )
+        };
         findings.add(&own, "too-many-tools", message);
         tools.truncate(MAX_AFFORDANCES);
     }

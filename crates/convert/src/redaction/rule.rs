@@ -53,8 +53,8 @@ impl Rule {
             Rule::Parameter => "the value of a parameter in the text was hidden: its name and form suggest a secret",
             Rule::Name => "the value was hidden: its name and form suggest a secret",
             Rule::Prompt => {
-                "the prompt is not stored, since it may be confidential; the parameter `publish_prompts` (`--publish-prompts`) \
-                 stores it"
+                "the prompt is not stored, since it may be confidential; to store it, set the parameter \
+                 `publish_prompts` (`--publish-prompts`)"
             }
         }
     }

@@ -173,7 +173,10 @@ impl<'d> Reader<'d, '_> {
         let needed = self.graph.version.max(first.unwrap_or(known.since));
         if let Some(last) = last.filter(|last| *last < needed) {
             self.error(&at.member("max_agentspec_version"), "version-too-high", || {
-                format!("{} declares {last} as its highest version, but version {needed} is needed", known.name)
+                format!(
+                    "{} declares {last} as its highest version of Open Agent Spec, but version {needed} is needed",
+                    known.name
+                )
             });
         }
         first

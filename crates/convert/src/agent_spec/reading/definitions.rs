@@ -67,7 +67,7 @@ impl<'d> Reader<'d, '_> {
         }
         if self.known_ids.contains(id) {
             self.error(at, "unresolved-reference", || {
-                format!("`{id}` is defined in a part of the configuration that the SDK reads later")
+                format!("`{id}` is defined in a part of the configuration that the SDK reads after this reference")
             });
         }
         Resolved::Nothing

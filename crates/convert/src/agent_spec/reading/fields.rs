@@ -167,7 +167,7 @@ impl fmt::Display for Misfit {
             Misfit::Choice(choices) => write!(f, "must be one of `{}`", choices.join("`, `")),
             Misfit::Bound(Bound::Positive) => f.write_str("must be greater than 0"),
             Misfit::Bound(_) => f.write_str("must be 0 or more"),
-            Misfit::Empty => f.write_str("must not be empty"),
+            Misfit::Empty => f.write_str("must be a non-empty string"),
         }
     }
 }

@@ -65,7 +65,7 @@ impl<'d> Rules<'_, 'd> {
         let spot = || self.graph.at_part(flow.flow, "control_flow_connections", n);
         self.report(Demand::Both, "control-edge-foreign-node", spot, || {
             let name = self.graph.text(edge, "name").unwrap_or_default();
-            format!("the `{field}` of {} isn't among the `nodes` of the flow", quoted(name))
+            format!("the `{field}` of the edge {} isn't among the `nodes` of the flow", quoted(name))
         });
     }
 

@@ -57,7 +57,7 @@ impl Rules<'_, '_> {
                 let spot = || self.graph.at_part(flow.flow, "data_flow_connections", n);
                 self.report(Demand::Both, "data-edge-foreign-node", spot, || {
                     let name = self.graph.text(node, "name").unwrap_or_default();
-                    format!("the `{field}` {} isn't among the `nodes` of the flow", quoted(name))
+                    format!("the node {} (`{field}`) isn't among the `nodes` of the flow", quoted(name))
                 });
             }
         }

@@ -138,8 +138,11 @@ impl<'d> Mapper<'_, 'd> {
         findings: &mut Findings,
     ) -> Vec<Value> {
         if let (true, Some(root)) = (capabilities.len() > MOST, self.graph.root()) {
-            let message =
-                || format!("more than {MOST} tools, members, and steps; the description lists only the first {MOST}");
+            let message = || {
+                format!(
+                    "there are more than {MOST} tools, members, and steps; the description lists only the first {MOST}"
+                )
+            };
             findings.warning(|| self.graph.at(root), "too-many-capabilities", message);
         }
         let own = own.map(|key| Capability { key: self.key(key), what: What::Component(key), via: None });

@@ -231,7 +231,7 @@ impl Base {
             () if !is_http => Err("its scheme is neither http nor https"),
             () if endpoint.credentials != Credentials::default() => Err("it contains credentials"),
             () if endpoint.href.contains(['?', '#']) => Err("it has a query or a fragment"),
-            () if filled.contains(['{', '}']) => Err("only {id} and {name} can be replaced"),
+            () if filled.contains(['{', '}']) => Err("the only allowed placeholders are {id} and {name}"),
             () => Ok(Base(base.to_owned())),
         }
     }

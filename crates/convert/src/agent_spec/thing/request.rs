@@ -181,7 +181,7 @@ impl<'d> Mapper<'_, 'd> {
             && self.field(connection, "verify") == Some(&Value::Bool(false))
         {
             let spot = || self.graph.at(connection).member("verify");
-            findings.warning(spot, "option-unused", || "not used: certificates are always verified in calls");
+            findings.warning(spot, "option-unused", || "this option is not used: calls always verify certificates");
         }
         let Some(Target::Own(endpoint)) = target.filter(|_| self.call(key) == Call::Request) else { return };
         for (name, _) in self.all_headers(key).filter(|(_, value)| text_of(value).is_none() && !value.is_null()) {

@@ -322,7 +322,8 @@ impl<'r> ServerReader<'r> {
     fn refuse_secret(&self, name: &str) -> Reading<()> {
         match self.values.contains_key(name) {
             true => Err(format!(
-                "{name:?} is a secret, so `--variable` can't set it; set the variable that the configuration refers to"
+                "{name:?} is a secret, so `--variable` can't set it; omit the option, and set the variable named in \
+                 the configuration"
             )),
             false => Ok(()),
         }
@@ -386,7 +387,7 @@ fn check_url(url: &Template) -> Reading<()> {
     if matches!(url.parts().first(), Some(Part::Variable(_))) {
         let names: Vec<&str> = url.variables().map(|variable| variable.name.as_str()).take(1).collect();
         return Err(format!(
-            "a variable without a default selects the server: {}; set it with `--variable`",
+            "the variable {} selects the server, but has no default; set it with `--variable`",
             names.concat()
         ));
     }
