@@ -89,7 +89,7 @@ fn domain_that_could_not_be_asked_is_asked_the_next_time() {
     waits.recv().unwrap();
     let busy = check(&fixture, &card);
     assert_eq!(busy.status.name(), "untrusted");
-    assert!(busy.reason.as_ref().unwrap().contains("too many fetches in progress"), "{busy:?}");
+    assert!(busy.reason.as_ref().unwrap().contains("too many fetches are in progress"), "{busy:?}");
     holder.join().unwrap();
     assert_eq!(check(&fixture, &card).status.name(), "valid");
 }

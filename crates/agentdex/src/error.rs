@@ -499,7 +499,7 @@ pub enum Error {
         doing: &'static str,
     },
     /// Too many fetches are running, in total or from this host.
-    #[error("too many fetches in progress, in total or from {host}; try again later")]
+    #[error("too many fetches are in progress, in total or from {host}; try again later")]
     FetchBusy {
         /// Host of the URL.
         host: String,

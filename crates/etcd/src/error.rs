@@ -29,7 +29,7 @@ pub enum Error {
     },
     /// The request was not sent: the connection couldn't be established, the login got no answer, or too many calls
     /// were in progress.
-    #[error("etcd at {endpoint} can't be reached: {reason}")]
+    #[error("the request was not sent to etcd at {endpoint}: {reason}")]
     NotSent {
         /// Endpoint that was tried.
         endpoint: Endpoint,

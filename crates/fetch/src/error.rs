@@ -43,7 +43,7 @@ pub enum Error {
         doing: &'static str,
     },
     /// Too many fetches are running; this one didn't get its turn in time.
-    #[error("too many fetches in progress, in total or from {host}; try again later")]
+    #[error("too many fetches are in progress, in total or from {host}; try again later")]
     Busy {
         /// The host.
         host: String,

@@ -109,7 +109,7 @@ impl Judge {
             self.find(Rule::AgentVersion, [message]);
         }
         let undeclared = |id: &&&str| !known.resources.contains(**id);
-        let message = |id: &&str| format!("the resource {:?} is not declared", shown(id));
+        let message = |id: &&str| format!("the resource {:?} is not declared in the agent's description", shown(id));
         self.find(Rule::ResourceDeclared, origin.resources.iter().filter(undeclared).map(message));
         let faults = origin.mcp_servers.iter().filter_map(|(name, version)| mcp_server_fault(known, name, version));
         self.find(Rule::McpServerDeclared, faults);
@@ -144,7 +144,7 @@ impl Judge {
     fn sources<'i>(&mut self, known: Option<&Description>, ids: impl Iterator<Item = &'i str>) {
         let Some(known) = known else { return };
         let undeclared = ids.filter(|id| !known.resources.contains(*id));
-        let message = |id: &str| format!("the source {:?} is not a declared resource", shown(id));
+        let message = |id: &str| format!("the source {:?} is not a declared resource of the agent", shown(id));
         self.find(Rule::SourceDeclared, undeclared.map(message));
     }
 
@@ -154,7 +154,10 @@ impl Judge {
         let Some(tool) = known.tools.find(key) else {
             let names: Vec<&str> = known.tools.iter().take(10).map(|tool| shown(&tool.id)).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let message = format!("the tool {:?} is not declared; declared tools: {names}", shown(key));
+            let message = format!(
+                "the tool {:?} is not declared in the agent's description; declared tools: {names}",
+                shown(key)
+            );
             return self.find(Rule::ToolDeclared, [message]);
         };
         if self.modes.of(Rule::ToolArguments) != Mode::Off {
@@ -181,7 +184,10 @@ impl Judge {
             Some("resources/read") => {
                 let uri = param("uri").and_then(Value::as_str).unwrap_or_default();
                 if known.is_some_and(|known| !known.resources.contains(uri)) {
-                    self.find(Rule::ResourceDeclared, [format!("the resource {:?} is not declared", shown(uri))]);
+                    self.find(
+                        Rule::ResourceDeclared,
+                        [format!("the resource {:?} is not declared in the agent's description", shown(uri))],
+                    );
                 }
             }
             Some(_) => {}
@@ -295,7 +301,7 @@ fn mcp_server_fault(known: &Description, name: &str, version: &str) -> Option<St
         Some((declared, _)) if declared == name => {
             format!("the MCP server {:?} is declared, but with a version other than {:?}", shown(name), shown(version))
         }
-        _ => format!("the MCP server {:?} is not declared", shown(name)),
+        _ => format!("the MCP server {:?} is not declared in the agent's description", shown(name)),
     })
 }
 

@@ -55,7 +55,7 @@ impl Deviation {
             Deviation::BareName => ("sacp/name", "names without quotes were quoted"),
             Deviation::BareText => ("sacp/text", "strings without quotes were quoted"),
             Deviation::Comma => ("sacp/comma", "missing commas were inserted, and superfluous commas removed"),
-            Deviation::Separator => ("sacp/separator", "other separators were read as colons or commas"),
+            Deviation::Separator => ("sacp/separator", "`=` and `=>` were read as colons, and `;` as commas"),
             Deviation::Word => ("sacp/word", "keywords of other languages were read as true, false, or null"),
             Deviation::Number => ("sacp/number", "numbers were converted to JSON notation"),
             Deviation::NotANumber => ("sacp/not-a-number", "numbers that JSON cannot represent became null"),

@@ -208,7 +208,7 @@ impl Part {
     }
 
     fn answered(&self, state: &mut State, response: Response) -> Next {
-        let Some((node, _)) = state.calls.last().cloned() else { return Next::Failed("nothing was called".into()) };
+        let Some((node, _)) = state.calls.last().cloned() else { return Next::Failed("no node was called yet".into()) };
         let Some(found) = self.nodes.get(&node) else { return Next::Failed("there is no such node".into()) };
         let response = found.finished(state, response);
         if response.status != Status::ClarificationNeeded {
@@ -251,7 +251,7 @@ impl Part {
                         Next::Call(before, json!({"input": input, "instruction": response.message}))
                     }
                     None => Next::Failed(
-                        "the agent requests a retry with an instruction, but no other node ran before it".into(),
+                        "the agent requests a retry with an instruction, but no other node ran before this node".into(),
                     ),
                 }
             }
@@ -318,7 +318,7 @@ impl Prepared {
                 None => {
                     let names = response.data.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
                     let names = if names.is_empty() { "none".to_owned() } else { names };
-                    let what = if self.node.answer.is_some() { "input" } else { "answer" };
+                    let what = if self.node.answer.is_some() { "input" } else { "response" };
                     return Response::failure(format!("the {what} has no member {name:?}; its members: {names}"));
                 }
             }

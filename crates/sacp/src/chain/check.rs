@@ -116,8 +116,9 @@ impl Check<'_> {
     fn node(&mut self, chain: &Description, name: &str, node: &Node) {
         let pointer = format!("/nodes/{}", escaped(name));
         if RESERVED.contains(&name) || name.contains(['.', '[', '{', '}']) {
-            let message =
-                format!("{name:?} can't be referenced; choose a name other than `input` or `given`, without . [ {{ }}");
+            let message = format!(
+                "{name:?} can't be referenced; `input`, `given`, and names with `.`, `[`, `{{`, or `}}` are reserved"
+            );
             self.report(&pointer, "chain/node-name", message);
         }
         let kinds = [

@@ -101,7 +101,8 @@ pub(super) async fn llms_txt(context: Data<Context>, request: HttpRequest) -> Re
     let access = match (rules.authentication, rules.public_read) {
         (false, _) => "Requests need no credentials.",
         (true, true) => {
-            "Searching needs no credentials. Other requests need an API key, sent as `Authorization: Bearer KEY`."
+            "Reading and searching need no credentials. Other requests need an API key, sent as \
+             `Authorization: Bearer KEY`."
         }
         (true, false) => "Requests need an API key, sent as `Authorization: Bearer KEY`.",
     };

@@ -49,8 +49,10 @@ pub(in crate::http) async fn time(
         return Err(Problem::new(StatusCode::BAD_REQUEST, "invalid-query", detail));
     }
     let Some(found) = named_in(&city) else {
-        let detail =
-            format!("{:?} contains no city that this clock knows; `cities` lists the known cities", excerpt(&city));
+        let detail = format!(
+            "{:?} contains no city that this clock knows; the property `cities` lists the known cities",
+            excerpt(&city)
+        );
         return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-city", detail));
     };
     let now = whole_second(OffsetDateTime::now_utc());
