@@ -103,6 +103,8 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
             _ if problem.code.is_empty() => {
                 Some("is this the registry? Set --url or AGENTDEX_URL to its URL, such as http://127.0.0.1:8080")
             }
+            // The message says what to do.
+            503 if problem.code == "writes-closed" => None,
             503 => Some("the registry is busy or starting: try again in a moment"),
             _ => None,
         },

@@ -148,7 +148,12 @@ fn part(kind: &str, names: &[String]) -> String {
         None => format!("{kind}s"),
     };
     let of = if kind == "form" { " of" } else { "" };
-    let shown: Vec<String> = first(names).collect();
+    // Without quotes, `links` reads as a verb.
+    let quoted = |name: String| match name.strip_prefix("links to ") {
+        Some(href) if kind == "member" => format!("`links` to {href}"),
+        _ => name,
+    };
+    let shown: Vec<String> = first(names).map(quoted).collect();
     let more = names.len().saturating_sub(MOST_NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!("the {plural}{of} {}{more}", shown.join(", "))

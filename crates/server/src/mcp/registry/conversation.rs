@@ -64,7 +64,9 @@ fn bounded(mut answer: Value, conversation: String) -> Value {
     let conversation = Value::String(escape(conversation));
     match size_of(&answer) + size_of(&conversation) <= DEFAULT_BYTES - ROOM {
         true => answer["conversation"] = conversation,
-        false => answer["left_out"] = "the conversation is too long to continue, and long texts were shortened".into(),
+        false => {
+            answer["left_out"] = "the conversation is too long to continue; long texts may have been shortened".into()
+        }
     }
     answer
 }

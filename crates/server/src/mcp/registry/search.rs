@@ -158,8 +158,10 @@ fn read_filters(filters: Map<String, Value>) -> Result<Filters, String> {
     if let Some(unknown) = lists.keys().find(|name| !Filters::names().any(|known| known == name.as_str())) {
         let unknown = excerpt(unknown, PROTOCOL);
         let fields = FilterField::ALL.map(FilterField::name).join(", ");
+        let bounds = Filters::default().bounds().map(|(name, _)| name).join(", ");
         return Err(format!(
-            "/filters: there is no filter \"{unknown}\"; the fields are {fields}, optionally prefixed with all_ or not_"
+            "/filters: there is no filter \"{unknown}\"; known filters are {bounds}, and these fields, \
+             optionally prefixed with all_ or not_: {fields}"
         ));
     }
     let filters: Filters = serde_json::from_value(Value::Object(lists.clone())).map_err(|error| {
