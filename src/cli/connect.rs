@@ -116,7 +116,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 async fn of_registry(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<Configuration> {
     if let Some((name, _)) = arguments.variables.first() {
         return Err(misuse(format!(
-            "--variable {name}: the registry has no variables; to set a server's variable, name the server"
+            "--variable {name}: the registry has no variables; to set a variable of a server, pass the server's id"
         )));
     }
     let access = client.about().await?.access;

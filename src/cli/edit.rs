@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
     let original = merge_patch::apply(&text, r#"{"registration": null}"#)?;
     let file = EditedFile::create(&indented(&original))?;
     let edited = edit(&file, client, &id, &original, &tag).await;
-    let written = edited.with_context(|| format!("your text is in {}", file.path.display()))?;
+    let written = edited.with_context(|| format!("the edit failed (your text is in {})", file.path.display()))?;
     file.remove();
     let (effect, warnings) = match written {
         Some(Written { effect, warnings, .. }) => (effect, warnings),

@@ -92,7 +92,7 @@ fn print_supply(supply: &Supply) {
     }
     let count =
         if let [_] = supply.names.as_slice() { "1 value".into() } else { format!("{} values", supply.names.len()) };
-    complain(&format!("note: {count} missing from the document. Provide:"));
+    complain(&format!("note: the document lacks {count}. Provide:"));
     supply.names.iter().for_each(|name| complain(&format!("  {}", visible(name))));
     complain(&format!("for example: {}", visible(&supply.example)));
 }

@@ -59,7 +59,7 @@ fn print_versions(versions: &[Version], json: bool) -> anyhow::Result<ExitCode> 
         let name = version.version.as_deref().unwrap_or("(none)");
         let format = version.format.as_deref().map_or_else(String::new, |format| format!("  {format}"));
         let seen = version.visibility.map_or_else(String::new, |visibility| format!("  {visibility}"));
-        let unreadable = if version.is_readable { "" } else { "  unreadable (of a former owner)" };
+        let unreadable = if version.is_readable { "" } else { "  unreadable (belongs to a former owner)" };
         let served = if version.is_served { "  served" } else { "" };
         writeln!(out, "{}{seen}{unreadable}{}{served}", visible(name), visible(&format))?;
     }

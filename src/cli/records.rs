@@ -97,7 +97,7 @@ async fn export(path: &Path, resume: bool, as_json: bool, client: &RegistryClien
     let mut out = BufWriter::new(&file);
     let more = receive(client, &written, &mut out).await;
     let synced = out.flush().and_then(|()| file.sync_all());
-    let more = more.with_context(|| format!("{shown} is incomplete; continue with `--resume`"))?;
+    let more = more.with_context(|| format!("{shown} is incomplete (`--resume` continues the export)"))?;
     synced.with_context(|| format!("writing {shown}"))?;
     let agents = written.lines + more;
     match as_json {

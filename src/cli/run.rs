@@ -191,7 +191,7 @@ fn begin(arguments: &Arguments, consumer: &Consumer, plan: Plan) -> anyhow::Resu
     if let Some(answer) = &arguments.answer
         && !run.answer(answer.as_str())
     {
-        bail!("the run in --state has no open question; omit --answer");
+        bail!("--state contains no run with an open question; omit --answer");
     }
     Ok(run)
 }
@@ -249,7 +249,7 @@ async fn follow(arguments: &Arguments, run: &mut Run, printer: &mut Printer) -> 
 
 fn resume_hint(arguments: &Arguments) -> String {
     match &arguments.state {
-        Some(path) => format!("; continue with --state {}", path.display()),
+        Some(path) => format!("; continue with --state {} --answer TEXT", path.display()),
         None => "; to resume runs later, start them with --state FILE".into(),
     }
 }

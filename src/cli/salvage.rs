@@ -110,7 +110,11 @@ fn revoked_keys(out: &mut impl Write, revoked: &[String]) -> io::Result<()> {
     match revoked {
         [] => Ok(()),
         revoked => {
-            writeln!(out, "revoked keys: {}; `agentdex keys create --data DIR` creates new keys", revoked.join(", "))
+            writeln!(
+                out,
+                "revoked keys: {}; `agentdex keys create --role ROLE --owner NAME --data DIR` creates new keys",
+                revoked.join(", ")
+            )
         }
     }
 }

@@ -37,8 +37,9 @@ const LARGEST_FILE: u64 = 1 << 20;
 /// Minimum Jaro-Winkler similarity (0 to 1) of a name that is suggested for a misspelled one.
 const MIN_SIMILARITY: f64 = 0.88;
 
-const ABOUT_SETTINGS: &str = "Each option can also be set by a variable (--mqtt-listen is AGENTDEX_MQTT_LISTEN) and, except --config, in \
-    agentdex.toml (mqtt_listen = \"127.0.0.1:1884\"). Flags take precedence over variables, and variables over the file.";
+const ABOUT_SETTINGS: &str = "Each option can also be set by an environment variable (--mqtt-listen is \
+    AGENTDEX_MQTT_LISTEN) and, except --config, in agentdex.toml (mqtt_listen = \"127.0.0.1:1884\"). Flags take \
+    precedence over variables, and variables over the file.";
 
 /// Settings that a command line gives, before the others are read.
 #[derive(Clone)]

@@ -408,7 +408,7 @@ fn export_says_which_values_have_to_be_supplied() {
     assert!(run(&["register", &file, "--url", server.url()]).status.success());
     let output = run(&["export", "urn:agentspec:local:a", "--format", "agent-spec", "--url", server.url()]);
     let note = stderr(&output);
-    assert!(note.contains("1 value missing from the document") && note.contains("\n  a.system_prompt\n"), "{note}");
+    assert!(note.contains("the document lacks 1 value") && note.contains("\n  a.system_prompt\n"), "{note}");
     assert!(note.contains("components_registry={\"a.system_prompt\": …}"), "{note}");
     assert!(serde_json::from_str::<Value>(&stdout(&output)).is_ok());
 }

@@ -77,7 +77,7 @@ impl Exporter {
                         batch.push(entry);
                     }
                     Err(RecvError::Lagged(missed)) => {
-                        tracing::warn!(missed, "spans of decisions were dropped: the collector was too slow");
+                        tracing::warn!(missed, "spans of guardian decisions were dropped: the collector was too slow");
                     }
                     Err(RecvError::Closed) => is_ending = true,
                 },

@@ -232,7 +232,7 @@ impl Draft {
             Some(Value::String(uri)) if uri == CONTEXT_DISCOVERY => json!(CONTEXT_1_1),
             Some(one) => json!([CONTEXT_1_1, one]),
         };
-        let message = format!("`@context` doesn't name a version of the Thing Description; {CONTEXT_1_1:?} was added");
+        let message = format!("`@context` doesn't name a version of the TD specification; {CONTEXT_1_1:?} was added");
         self.fixed("/@context", "td-context-missing", message);
         self.thing.insert("@context".into(), fixed.clone());
         self.edits.push(Edit::SetFirst("@context", fixed));
@@ -273,7 +273,7 @@ impl Draft {
         self.fixed(
             "/@context",
             "td-version-raised",
-            "upgraded from TD 1.0 to 1.1, because TD 1.0 lacks the scheme `auto`".into(),
+            "the description was upgraded from TD 1.0 to 1.1, because TD 1.0 lacks the scheme `auto`".into(),
         );
         self.set("@context", raised);
     }

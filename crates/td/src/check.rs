@@ -46,7 +46,7 @@ pub fn validate(document: &Document, layers: Layers) -> Report {
 pub(super) fn check(thing: &Value, duplicates: &[String], layers: Layers) -> Report {
     let mut report = Report { version: Version::of(thing), ..Report::default() };
     if report.version.is_none() {
-        let message = format!("`@context` doesn't name a version of the Thing Description; add {CONTEXT_1_1:?}");
+        let message = format!("`@context` doesn't name a version of the TD specification; add {CONTEXT_1_1:?}");
         report.violations.push(Violation::new("/@context", "td-context-missing", message));
     }
     schema::check(thing, report.version.unwrap_or(Version::V1_1), &mut report.violations);

@@ -18,8 +18,12 @@ pub(super) fn with_server(text: &str, configuration: &Configuration, replaces: b
     let (member, name) = (configuration.client.servers_member(), configuration.name.as_str());
     let mut values: Table = text.parse().context("not valid TOML")?;
     let snippet = configuration.text();
-    let own: Table = snippet.parse().context("the configuration isn't valid TOML")?;
-    let entry = own.get(member).and_then(|servers| servers.get(name)).cloned().context("the configuration is empty")?;
+    let own: Table = snippet.parse().context("the generated configuration isn't valid TOML")?;
+    let entry = own
+        .get(member)
+        .and_then(|servers| servers.get(name))
+        .cloned()
+        .context("the generated configuration is empty")?;
     let servers = values.entry(member).or_insert_with(|| Table::new().into());
     let Value::Table(servers) = servers else { bail!("`{member}` isn't a table") };
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -52,7 +56,7 @@ fn replaced(text: &str, snippet: &str, member: &str, name: &str) -> anyhow::Resu
     let servers = document.get_ref().get(member).filter(|value| table(value)).context("no servers")?;
     let server = servers.get_ref().as_table().and_then(|servers| servers.get(name)).context("no server")?;
     if text.get(server.span()).is_some_and(|value| value.starts_with('{')) {
-        bail!("the server is an inline table, which can't be edited; remove it, and try again");
+        bail!("the existing entry is an inline table, which can't be edited; remove the entry, and try again");
     }
     let mut headers = Vec::new();
     add_headers(text, document.get_ref(), &mut headers);

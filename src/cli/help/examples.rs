@@ -171,7 +171,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "write",
         &[
             ("Set a number", "agentdex write urn:example:thermostat target 21.5"),
-            ("Set a text", "agentdex write urn:example:thermostat mode eco"),
+            ("Set a string", "agentdex write urn:example:thermostat mode eco"),
         ],
     ),
     (
@@ -186,7 +186,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         &[
             ("Run a chain", "agentdex run chain.json --input '{\"city\": \"Tokyo\"}'"),
             ("Run a registered Flow", "agentdex run urn:demo:flow --input '{\"city\": \"Tokyo\"}'"),
-            ("Save the run, and answer a question later", "agentdex run chain.json --state run.json --answer yes"),
+            ("Resume a saved run by answering its question", "agentdex run chain.json --state run.json --answer yes"),
         ],
     ),
     ("sacp prompt", &[("Print the instructions for an agent", "agentdex sacp prompt urn:example:agents:tides")]),
@@ -228,7 +228,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
     ("namespaces list", &[("List your namespaces", "agentdex namespaces list")]),
     (
         "namespaces claim",
-        &[("Share a namespace with two owners", "agentdex namespaces claim harbor --member pilots --member tugs")],
+        &[("Claim a namespace, and add two members", "agentdex namespaces claim harbor --member pilots --member tugs")],
     ),
     ("namespaces remove", &[("Give up a namespace", "agentdex namespaces remove harbor")]),
     (

@@ -26,7 +26,7 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Option<ClusterOptio
     }
     if let Some(user) = &settings.cluster_user {
         let password = env::var(CLUSTER_PASSWORD);
-        let password = password.with_context(|| format!("--cluster-user needs a password: set {CLUSTER_PASSWORD}"))?;
+        let password = password.with_context(|| format!("--cluster-user needs a password in {CLUSTER_PASSWORD}"))?;
         options = options.user(user, password);
     }
     if let Some(file) = &settings.cluster_ca {
@@ -49,8 +49,8 @@ fn check_endpoint(endpoint: &str, is_insecure: bool) -> anyhow::Result<()> {
     let is_loopback = host.to_socket_addrs().is_ok_and(|mut addresses| addresses.all(|each| each.ip().is_loopback()));
     if !is_loopback {
         bail!(
-            "{endpoint} would send all data unencrypted; use https:// with --cluster-ca, or allow this with --insecure \
-             (for trusted networks)"
+            "the connection to {endpoint} would be unencrypted; use https:// with --cluster-ca, or allow this with \
+             --insecure (for trusted networks)"
         );
     }
     Ok(())

@@ -225,7 +225,7 @@ async fn respond(
     let is_of_queries = kind.is_some_and(|kind| ChangeKind::from_name(kind.as_str()).is_none());
     if is_of_queries && selected.query.is_none() {
         let detail = "events of this kind require a query; give `q`, a filter other than `capability`, or a \
-            `capability` with a version range, such as a@^1";
+            `capability` with a version range, such as forecast@^1";
         return Err(Problem::invalid_parameter("q", detail));
     }
     open(context, request, &parameters, selected).await

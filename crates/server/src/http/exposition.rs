@@ -38,7 +38,12 @@ pub(super) async fn metrics(context: Data<Context>, request: HttpRequest) -> Res
     let appends = registry.append_counts();
     let read = move || Ok((registry.status(), registry.metrics(), process::memory(), process::open_descriptors()));
     let (status, metrics, memory, descriptors) = blocking(read).await?;
-    head(&mut text, "agentdex_build_info", "gauge", "The version, always 1.");
+    head(
+        &mut text,
+        "agentdex_build_info",
+        "gauge",
+        "Version of the program, in the label `version`; the value is always 1.",
+    );
     let _ = writeln!(text, "agentdex_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
     gauge(&mut text, "agentdex_things", "Registered Things.", status.things);
     gauge(&mut text, "agentdex_log_seq", "Position of the last durable change.", last);
@@ -116,10 +121,10 @@ fn write_cluster(text: &mut String, cluster: &Cluster) {
     let is_connected = is_listed && cluster.behind_for < MOST_BEHIND;
     let is_leader = is_connected && cluster.leader.as_ref() == Some(&cluster.node);
     let nodes = u64::try_from(cluster.nodes.len()).unwrap_or(u64::MAX);
-    let connected = "Whether etcd lists this node, and this node has kept up in the last 10 s.";
+    let connected = "Whether etcd lists this node, and the node has kept up with the cluster in the last 10 s.";
     for (name, help, value) in [
-        ("commit", "Number of the last commit in this node.", cluster.commit),
-        ("end", "Number of the last commit in the log of the cluster.", cluster.log_end),
+        ("commit", "Sequence number of the last commit in this node.", cluster.commit),
+        ("end", "Sequence number of the last commit in the log of the cluster.", cluster.log_end),
         ("connected", connected, u64::from(is_connected)),
         ("leader", "Whether this node leads the cluster.", u64::from(is_leader)),
         ("log_full", "Whether etcd has no space for further commits.", u64::from(cluster.log_full)),
@@ -133,7 +138,11 @@ fn write_appends(text: &mut String, appends: &AppendCounts) {
     let AppendCounts { appended, lost_races, unknown, time } = *appends;
     for (name, help, value) in [
         ("appended", "Commits of this node that the log confirmed.", appended),
-        ("lost_races", "Commits of this node that were decided again, because another node was first.", lost_races),
+        (
+            "lost_races",
+            "Commits of this node that were retried, because the commit of another node came first.",
+            lost_races,
+        ),
         ("unknown", "Commits of this node whose outcome was unknown at first.", unknown),
     ] {
         let name = format!("agentdex_cluster_{name}_total");

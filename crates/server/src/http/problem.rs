@@ -198,13 +198,15 @@ impl From<Error> for Problem {
                 }
                 Error::WritesClosed { .. } => "the registry accepts no writes until it is restarted".to_owned(),
                 Error::Invalid(report) | Error::InvalidSource { report, .. } => describe(report),
-                Error::UnexpectedId { id } => format!("the document has the id {id:?}; use PUT /things/{{id}}"),
+                Error::UnexpectedId { id } => format!(
+                    "the document has the id {id:?}, but this operation assigns ids; use PUT /things/{{id}}"
+                ),
                 Error::MissingId => {
                     "the document has no `id`; add an absolute URI as its `id`, or let POST /things assign an id"
                         .to_owned()
                 }
                 Error::PreconditionFailed { id, found: Some(_), .. } => {
-                    format!("{id:?} doesn't meet the precondition of the request")
+                    format!("Thing {id:?} doesn't meet the precondition of the request")
                 },
                 // The caller doesn't see it, so nothing of it is in the answer.
                 Error::PreconditionFailed { id, expected: Precondition::Absent, found: None } => {

@@ -42,7 +42,8 @@ pub(super) async fn metadata_of_mcp(context: Data<Context>, request: HttpRequest
 fn respond(context: &Context, request: &HttpRequest, path: &str, resource: &str) -> Result<HttpResponse, Problem> {
     Parameters::parse(request, &[])?;
     let Some(issuer) = context.issuer().filter(|_| context.options.access.authentication) else {
-        let detail = "this server doesn't accept tokens of an authorization server (--oidc-issuer)";
+        let detail = "this server doesn't accept tokens of an authorization server; to accept them, start it with \
+            `--oidc-issuer`";
         return Err(Problem::new(StatusCode::NOT_FOUND, "no-issuer", detail));
     };
     let base = base_url(request, &context.options, path);

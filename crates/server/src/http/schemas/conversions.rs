@@ -34,7 +34,7 @@ pub(super) fn describe(document: &mut OpenApi) {
     });
     match serde_json::from_value(formats) {
         Ok(formats) => document.merge(formats),
-        Err(error) => tracing::error!(%error, "the operations of other formats can't be described"),
+        Err(error) => tracing::error!(%error, "import and export operations are missing from the OpenAPI document"),
     }
     let convert = document.paths.paths.get_mut("/convert").and_then(|path| path.post.as_mut());
     if let Some(convert) = convert {
@@ -49,8 +49,8 @@ fn common_parameters() -> Vec<Value> {
         json!({"name": "if_exists", "in": "query", "required": false, "schema": {"type": "string", "enum": if_exists},
             "description": "`related` (the default): replaces an existing Thing if it shares its title, description, \
                 a capability, or an address with the new one, otherwise 409 `unrelated`; `replace`: always replaces \
-                it; `refuse`: 409 if any of the Things exists. If the Thing of a part was registered on its own, or \
-                is declared by a document of another owner, it stays unchanged"}),
+                it; `refuse`: 409 if any of the Things exists. A part of the document (a nested agent or tool) stays \
+                unchanged if it was registered on its own, or is declared by a document of another owner"}),
         json!({"name": "replace", "in": "query", "required": false, "schema": {"type": "boolean"},
             "description": "`true`: the document replaces everything stored for its Thing, including originals in other formats, other versions, and edits; the warning `declarations-ended` reports it. Otherwise 409 `lossy-import` if it would drop an original in another format, or if the new Thing lacks an affordance, form, security definition, or other member of the existing one"}),
         json!({"name": "ttl", "in": "query", "required": false, "schema": {"type": "integer", "minimum": 1},
@@ -60,7 +60,8 @@ fn common_parameters() -> Vec<Value> {
         json!({"name": "visibility", "in": "query", "required": false, "schema": {"type": "string", "enum": ["public", "namespace", "private"]},
             "description": "Who can see the Things"}),
         json!({"name": "namespace", "in": "query", "required": false, "schema": {"type": "string", "maxLength": 128, "pattern": "^([a-z0-9]+([.-][a-z0-9]+)*)?$"},
-            "description": "Namespace of the Things; the caller must be a member of it. Empty for none"}),
+            "description": "Namespace of the Things; the caller must be a member of it. An empty value means no \
+                namespace"}),
         json!({"name": "versions", "in": "query", "required": false, "schema": {"type": "string", "enum": ["served", "all"]},
             "description": "`all`: the access also applies to versions that aren't served, and to original \
                 documents of edited Things"}),
@@ -119,7 +120,10 @@ fn imported() -> Value {
             "headers": {
                 "Location": header("Path of the Thing, if there is only one", "string"),
                 "ETag": header("Entity tag of the Thing, if there is only one", "string"),
-                "Agentdex-Warnings": header("Number of warnings, including content that was not converted", "integer"),
+                "Agentdex-Warnings": header(
+                    "Number of warnings, including those about content that was not converted",
+                    "integer",
+                ),
             },
             "content": imported,
         },

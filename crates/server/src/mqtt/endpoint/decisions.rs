@@ -79,7 +79,9 @@ mod receiving {
                             return decided;
                         }
                     }
-                    Err(RecvError::Lagged(missed)) => tracing::debug!(missed, "an MQTT client missed decisions"),
+                    Err(RecvError::Lagged(missed)) => {
+                        tracing::debug!(missed, "an MQTT client missed guardian decisions")
+                    }
                     Err(RecvError::Closed) => std::future::pending().await,
                 }
             }

@@ -56,5 +56,5 @@ impl Decisions {
 }
 
 fn report_missed(missed: u64) {
-    tracing::warn!(missed, "decisions were dropped: the MQTT broker was too slow");
+    tracing::warn!(missed, "guardian decisions were dropped: the MQTT broker was too slow");
 }
