@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     Error, Registry, Result,
-    access::{Caller, Refusal, Rules},
+    access::{Caller, Need, Refusal, Rules},
     consumer::Consumer,
     registry::Since,
 };
