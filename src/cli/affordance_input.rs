@@ -69,7 +69,7 @@ pub(super) fn takes_text(schema: &Value) -> bool {
 /// An error about the input names the flag that gives it.
 pub(super) fn with_flag(error: Error) -> anyhow::Error {
     match error {
-        Error::InvalidInput { .. } => anyhow!("{error}; pass the input as JSON with --input"),
+        Error::InvalidInput { .. } => anyhow!("{error}; pass a valid input as JSON with --input"),
         error => error.into(),
     }
 }

@@ -183,7 +183,7 @@ enum RegistryCommand {
     Keys(keys::Arguments),
     /// Reset the log's time after the system clock ran ahead.
     Clock(clock::Arguments),
-    /// Show the state of a cluster, in which several nodes serve the same agents.
+    /// Show the nodes of a cluster, or create the data directory of a node.
     Cluster(cluster::Arguments),
     /// Print changes as they happen.
     #[command(visible_alias = "subscribe")]

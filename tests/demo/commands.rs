@@ -89,7 +89,7 @@ fn what_is_missing_is_said_with_what_to_add() {
         (&["call", "Dice"][..], "specify an action of urn:demo:dice: roll, shuffle"),
         (
             &["call", "World clock", "time"],
-            "expected an object with city (string); pass the input as JSON with --input",
+            "expected an object with city (string); pass a valid input as JSON with --input",
         ),
         (&["ask", "roll dice", "roll two"], "use `agentdex call urn:demo:dice ACTION --input JSON`"),
         (&["ask", "roll dice"], "Dice ("),

@@ -41,7 +41,7 @@ fn what_is_missing_or_too_many_is_named() {
         (remove("e/", b"urn:c"), None, "the record \"urn:c\": its expiry is missing"),
         (remove("r/", b"urn:a"), None, "the number of records: the counter says 3, but there are 2"),
         (remove("r/", b"urn:a"), Some("x"), "its value can't be read"),
-        (remove("l/", &seq(2)), None, &format!("the log before {}: ", nth(3))),
+        (remove("l/", &seq(2)), None, &format!("the log before the change {}: ", nth(3))),
         (remove("l/", &seq(4)), None, "the end of the log"),
         (remove("t/", &99_u64.to_be_bytes()), Some("{}"), "the text 99: neither a record nor the log refers to it"),
         (remove("t/", &seq(4)), Some("{"), "can't be read"),

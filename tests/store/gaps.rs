@@ -98,7 +98,7 @@ fn check_takes_no_gap_for_a_loss_and_no_loss_for_a_gap() {
     store.reopen();
     let faults = store.check().expect("reading succeeds").faults;
     assert!(
-        faults.iter().any(|fault| fault.to_string().starts_with(&format!("the log before {}: ", all[5]))),
+        faults.iter().any(|fault| fault.to_string().starts_with(&format!("the log before the change {}: ", all[5]))),
         "{faults:?}"
     );
     // A reader learns of it as well, from wherever it comes.

@@ -144,8 +144,8 @@ impl Draft {
                 self.set("id", spelled);
                 "`@id` is read as `id`"
             }
-            Some(id) if *id == spelled => "`@id` repeats `id` and is left out",
-            Some(_) => "`@id` differs from `id` and is left out",
+            Some(id) if *id == spelled => "`@id` repeats `id`; remove `@id`",
+            Some(_) => "`@id` differs from `id`, which takes precedence; remove `@id`",
         };
         self.fixed("/@id", "id-spelling", message.to_owned());
     }

@@ -351,7 +351,7 @@ impl Content {
         for (seq, Logged { previous, is_apart, kind }) in log {
             if *previous != before {
                 let message = format!("it should end with the change {previous}, but ends with {before}");
-                self.fault(format!("the log before {seq}"), message);
+                self.fault(format!("the log before the change {seq}"), message);
             }
             if *is_apart && !self.texts.contains_key(seq) {
                 self.fault(format!("the change {seq}"), "the description that it created is missing");
