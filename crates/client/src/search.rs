@@ -11,9 +11,9 @@ use crate::api::{
 };
 
 impl RegistryClient {
-    /// Searches for Things. `parameters` are those of `GET /search`: `q`, `limit`, `offset`, filters (`tag`,
-    /// `all_tag`, `not_tag`, `modified_from`…), `facets`, `facet_query`, `sort_by`, `sort_order`, `fields`,
-    /// `highlight`, `explain`.
+    /// Searches for Things. `parameters` are those of `GET /search`, such as `q`, `mode`, `limit`, `offset`,
+    /// filters (`tag`, `all_tag`, `not_tag`, `modified_from`…), `facets`, `sort_by`, `sort_order`, `fields`,
+    /// `explain`, and `consistent`.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {

@@ -26,7 +26,7 @@ const MOST_BEHIND: f64 = 10.0;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// Durable end of the log.
+    /// Position of the last durable change, as `<epoch>-<seq>`.
     pub cursor: String,
     /// Number of Things visible to the caller.
     pub things: u64,

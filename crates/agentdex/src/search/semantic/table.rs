@@ -174,6 +174,7 @@ impl Table {
     }
 
     /// Returns the vector of a text, scaled to length one, or `None` if the table knows none of its words.
+    /// `unknown` caches the vectors of words that are cut into pieces.
     pub fn embed(&self, text: &str, unknown: &mut UnknownWords) -> Option<Vec<f32>> {
         let (mut sum, mut is_known) = (vec![0.0; self.dimensions], false);
         self.for_each_word(text, |read| match read {
