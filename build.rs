@@ -11,7 +11,8 @@ use std::{
 };
 
 const FOLD_IDENTICAL: &str = "-Wl,--icf=all";
-/// Read by glibc since 2.36, and by musl since 1.2.4.
+/// Read by glibc since 2.36, and by musl since 1.2.4. A program that was built on a machine with that glibc needs it elsewhere,
+/// too.
 const PACK_RELOCATIONS: &str = "-Wl,-z,pack-relative-relocs";
 /// With zlib, since backtraces of the standard library can't read zstd.
 const COMPRESS_DEBUG: &str = "-Wl,--compress-debug-sections=zlib";

@@ -173,7 +173,8 @@ pub(super) fn restore_into(
     if fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some()) {
         bail!("{}: the directory is not empty; choose another directory with --data", data.display());
     }
-    let mut beside = data.as_os_str().to_owned();
+    // Without a slash at the end.
+    let mut beside = data.components().collect::<PathBuf>().into_os_string();
     beside.push(".restoring");
     let beside = PathBuf::from(beside);
     if beside.exists() {

@@ -72,7 +72,8 @@ fn name(text: &str) -> Result<String, String> {
     if is_name {
         Ok(text.to_owned())
     } else {
-        Err("a name consists of ASCII letters, digits, hyphens, underscores, and dots, and can't start with a hyphen".to_owned())
+        Err("a name consists of ASCII letters, digits, hyphens, underscores, and dots, and can't start with a hyphen"
+            .to_owned())
     }
 }
 

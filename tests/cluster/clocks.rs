@@ -37,4 +37,9 @@ fn a_node_whose_clock_is_an_hour_ahead_does_not_write() {
     assert!(at.0 < before.0 + 600_000, "the time of the log isn't ahead: {last}");
     fs::write(&clock, "+0").unwrap();
     eventually("it writes again", || put(&third, "urn:example:c", "Three").status == 201);
+    // A node that starts with a wrong clock.
+    fs::write(&clock, "+1h").unwrap();
+    let arguments = ["--cluster", &url, "--cluster-node", "node-4"];
+    let fourth = ServerProcess::start_with_clock(&cluster_of.directory(4), &arguments, &library, &clock);
+    put(&fourth, "urn:example:d", "Four").problem(503, "clock-skew");
 }

@@ -56,10 +56,15 @@ impl Registry {
     /// # Errors
     /// [`Error::LogUnavailable`](crate::Error::LogUnavailable) if the end of the log can't be reached in time.
     pub async fn catch_up_with_cluster(&self) -> Result<()> {
-        if self.is_node() {
-            self.0.store.acknowledged().await?;
+        let is_closed = || self.0.store.closed_to_writes().is_some() || self.0.store.check_space().is_err();
+        match self.is_node() {
+            true => match self.0.store.ready_to_decide().await {
+                // The write itself fails with the reason.
+                Err(_) if is_closed() => Ok(()),
+                ready => ready,
+            },
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// True if this registry carries out the periodic work of its cluster, or if it is not a node of a cluster.

@@ -84,6 +84,11 @@ impl Appender {
     /// outcome for each transaction. `has_more` returns true if other transactions are waiting.
     pub fn commit(&self, mut transactions: Vec<Transaction>, has_more: &dyn Fn() -> bool) -> Vec<Result<Applied>> {
         let view = &*self.view;
+        if !transactions.is_empty()
+            && let Err(error) = self.wait_to_decide()
+        {
+            return transactions.iter().map(|_| Err(again(&error, false))).collect();
+        }
         let is_binding = transactions.iter().any(|transaction| !transaction.dry_run);
         let mut is_written: Vec<bool> = Vec::new();
         let decided = self.append(is_binding, has_more, |work| {
@@ -111,6 +116,27 @@ impl Appender {
                 each.map(|(transaction, is_written)| Err(again(&error, is_written && !transaction.dry_run))).collect()
             }
         }
+    }
+
+    /// Waits until transactions may be decided.
+    fn wait_to_decide(&self) -> Result<()> {
+        loop {
+            if self.log.wait_to_decide() {
+                return Ok(());
+            }
+            if !self.log.owes_grace() {
+                self.view.check_open_to_writes()?;
+                return Err(Error::LogUnavailable);
+            }
+            self.begin_grace()?;
+        }
+    }
+
+    /// Begins an extension of all expiries in all stores with the same log.
+    pub fn begin_grace(&self) -> Result<()> {
+        self.append_decided(&|| false, |work| work.begin_grace(&self.view))?;
+        self.log.note_grace();
+        Ok(())
     }
 
     /// Makes a decision durable: appends its commit to the log, and syncs it. For decisions other than those on

@@ -384,10 +384,11 @@ impl Committer {
     /// Begins an extension of expiries, or writes it into some of them.
     fn grant_grace(&self) {
         let log = self.appender.as_ref().map(Appender::log);
-        if let Some(log) = log.filter(|log| log.owes_grace()) {
-            match self.carry_out(true, |work| work.begin_grace(&self.view)) {
-                Ok(()) => log.note_grace(),
-                Err(_) => self.follow_later(),
+        if let Some(appender) = self.appender.as_ref().filter(|appender| appender.log().owes_grace()) {
+            // A write may have begun it meanwhile.
+            let begin = || if appender.log().owes_grace() { appender.begin_grace() } else { Ok(()) };
+            if self.alone(begin).is_err() {
+                self.follow_later();
             }
             return;
         }

@@ -307,6 +307,21 @@ impl Store {
         }
     }
 
+    /// Resolves once a write can be decided, based on all writes that were acknowledged before the call.
+    ///
+    /// # Errors
+    /// Same as [`Store::acknowledged`].
+    pub(crate) fn ready_to_decide(&self) -> impl Future<Output = Result<()>> + Send + use<> {
+        let decidable = self.shared_log().map(|log| log.until_decidable());
+        let acknowledged = self.acknowledged();
+        async move {
+            if let Some(decidable) = decidable {
+                decidable.await.map_err(|_| Error::LogUnavailable)?;
+            }
+            acknowledged.await.map(drop)
+        }
+    }
+
     /// True if this store carries out the periodic work for all stores with the same shared log, or has no such log.
     pub fn is_leader(&self) -> bool {
         self.handle.committer.is_leader()

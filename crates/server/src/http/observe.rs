@@ -157,8 +157,9 @@ async fn prepare(
 ) -> Result<(), Problem> {
     admit(context, path, needs, request).await?;
     cluster::reach_minimum(context, request.request()).await?;
-    match needs.may_write(request.method()) && context.is_node() {
-        true => cluster::catch_up(context, path).await,
+    let depends_on_log = needs.may_write(request.method()) && !cluster::is_independent_of_log(path);
+    match depends_on_log && context.is_node() {
+        true => cluster::catch_up(context).await,
         false => Ok(()),
     }
 }

@@ -64,6 +64,17 @@ pub(crate) trait CommitLog: Send + Sync {
         None
     }
 
+    /// Blocks until the store may decide transactions. Returns false if that takes too long, or if the store
+    /// [owes a grace](CommitLog::owes_grace).
+    fn wait_to_decide(&self) -> bool {
+        true
+    }
+
+    /// Resolves once the store may decide transactions. Resolves to [`Away`] after a while.
+    fn until_decidable(&self) -> CaughtUp {
+        Box::pin(future::ready(Ok(())))
+    }
+
     /// True if this store has to begin an extension of all expiries: it leads, and no store could write for a while.
     fn owes_grace(&self) -> bool {
         false

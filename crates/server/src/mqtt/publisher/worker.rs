@@ -151,6 +151,8 @@ impl Worker {
             match ended {
                 Ended::Stopped => return,
                 Ended::Resigned => {
+                    // The next time, the recorded position counts.
+                    self.queries = None;
                     tracing::info!(broker = address, "another node of the cluster publishes to the MQTT broker now");
                     backoff = FIRST_BACKOFF;
                 }
@@ -179,10 +181,12 @@ impl Worker {
         Link::connect(options, self.learned_bytes, self.shared.counters.clone(), self.stop.clone()).await
     }
 
-    /// Resolves once this registry is the leader of its cluster.
-    async fn until_leader(&self) {
+    /// Resolves once this registry is the leader of its cluster. Decisions of the time before are dropped: their readers have
+    /// moved on.
+    async fn until_leader(&mut self) {
         while !self.feed.registry().is_leader() {
             tokio::time::sleep(LEADER_CHECK).await;
+            while self.decisions.try_next().is_some() {}
         }
     }
 
@@ -299,8 +303,15 @@ impl Worker {
             return self.start_over(link, last).await;
         }
         // The former leader may have published what this node hasn't got yet.
-        let mut durable = registry.durable();
-        durable.wait_for(|last| *last >= position.seq || !registry.is_node()).await.map_err(|_| Ended::Stopped)?;
+        while registry.is_node() && registry.last_seq() < position.seq {
+            if *self.stop.borrow() {
+                return Err(Ended::Stopped);
+            }
+            if !registry.is_leader() {
+                return Err(Ended::Resigned);
+            }
+            tokio::time::sleep(FIRST_BACKOFF).await;
+        }
         // A broker that was wiped has a session again from the first connection on, which may have
         // ended before everything was there.
         if !has_session || registry.position_of_leader(&self.unfinished)?.is_some() {

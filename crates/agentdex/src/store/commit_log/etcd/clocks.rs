@@ -26,6 +26,13 @@ pub(super) fn now() -> Moment {
     (Instant::now(), Timestamp::now())
 }
 
+/// Returns the time since a moment. The monotonic clock stops while the machine is suspended, but the other clock doesn't.
+pub(super) fn elapsed(since: Moment) -> Duration {
+    let (instant, clock) = now();
+    let by_clock = clock.0.saturating_sub(since.1.0).try_into().map_or(Duration::ZERO, Duration::from_millis);
+    instant.duration_since(since.0).max(by_clock)
+}
+
 /// The clocks of the nodes, compared with the clock of this node.
 #[derive(Debug)]
 pub(super) struct Clocks {
@@ -33,6 +40,8 @@ pub(super) struct Clocks {
     /// Most recent differences of the other nodes' clocks from the clock of this node, in milliseconds. They are
     /// positive if the other clock is ahead.
     differences: BTreeMap<String, VecDeque<i64>>,
+    /// The same for this node: the delay of its own messages (negative).
+    own_differences: VecDeque<i64>,
     /// Last moment at which this node's clock agreed with the others.
     agreed: Moment,
     /// Last moment at which a difference was recorded.
@@ -44,7 +53,8 @@ impl Clocks {
     /// Creates the value for a node whose clock may differ by `limit`.
     pub fn new(own: String, limit: Duration, now: Moment) -> Clocks {
         let limit = limit.as_millis().try_into().unwrap_or(i64::MAX);
-        Clocks { own, differences: BTreeMap::new(), agreed: now, noted: now, limit }
+        let (differences, own_differences) = Default::default();
+        Clocks { own, differences, own_differences, agreed: now, noted: now, limit }
     }
 
     /// Records the clock of a node, as it was a moment ago.
@@ -52,13 +62,15 @@ impl Clocks {
         if self.is_far(jump(self.noted, now)) {
             // They were differences from another clock.
             self.differences.values_mut().for_each(VecDeque::clear);
+            self.own_differences.clear();
         }
         self.noted = now;
-        if node != self.own {
-            let samples = self.differences.entry(node.to_owned()).or_default();
-            samples.push_front(clock.0.saturating_sub(now.1.0));
-            samples.truncate(SAMPLES);
-        }
+        let samples = match node == self.own {
+            true => &mut self.own_differences,
+            false => self.differences.entry(node.to_owned()).or_default(),
+        };
+        samples.push_front(clock.0.saturating_sub(now.1.0));
+        samples.truncate(SAMPLES);
         // After a jump, another clock has to confirm the own one, if there is another.
         let agrees = |node: &String| self.of(node).is_some_and(|difference| !self.is_far(difference));
         let is_confirmed = || self.differences.is_empty() || self.differences.keys().any(agrees);
@@ -97,7 +109,14 @@ impl Clocks {
     }
 
     fn of(&self, node: &str) -> Option<i64> {
-        self.differences.get(node)?.iter().max().copied()
+        // Messages of all nodes are equally late if etcd is slow.
+        let delay = self.own_differences.iter().max().map_or(0, |difference| (*difference).min(0));
+        self.differences.get(node)?.iter().max().map(|difference| difference.saturating_sub(delay))
+    }
+
+    /// True if this node's clock was compared with that of another node.
+    pub fn are_compared(&self) -> bool {
+        self.differences.values().any(|samples| !samples.is_empty())
     }
 
     fn is_far(&self, difference: i64) -> bool {
@@ -182,6 +201,19 @@ mod tests {
         assert_eq!(alone.error(15, 3600, &[("b", 0)]), None);
         alone.clocks.retain(|node| node == "a");
         assert_eq!(alone.error(20, 0, &[]), None);
+    }
+
+    #[test]
+    fn messages_of_all_nodes_may_be_late() {
+        let mut three = Test::new("b");
+        assert_eq!(three.error(5, 0, &[("b", 0), ("c", 0)]), None);
+        for seconds in [10, 15, 20, 25] {
+            let now = three.at(seconds, 0);
+            for node in ["a", "b", "c"] {
+                three.clocks.note(node, Timestamp((seconds - 9) * 1000), Some("b"), now);
+            }
+            assert_eq!(three.clocks.error(Some("b"), now), None, "after {seconds} s");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{
     ask::{Seen, ask},
     clocks,
     encoding::{Digest, Head, Unreadable},
-    log::Log,
+    log::{Log, State},
     options::PAUSES,
     place::Place,
 };
@@ -95,17 +95,27 @@ impl Log {
             }
             return Ok(());
         }
+        if kv.key == self.keys.alive() {
+            self.change_deciding(|state| state.nodes.note_life(kv, self.limits.grace_after));
+            return Ok(());
+        }
         if kv.key == self.keys.leader() {
             self.state().nodes.note_leader((!event.is_delete()).then_some(kv));
             return Ok(());
         }
         if let Some(name) = self.keys.node_name(&kv.key) {
-            let state = &mut *self.state();
-            state.nodes.note(name.clone(), kv);
-            if let Some(entry) = state.nodes.entries.get(&name) {
-                state.clocks.note(&name, entry.clock, state.nodes.leader.as_deref(), clocks::now());
-            }
-            state.clocks.retain(|name| state.nodes.entries.contains_key(name));
+            self.change_deciding(|state| {
+                let State { nodes, clocks, .. } = state;
+                if !nodes.entries.contains_key(&name) && name != self.name {
+                    // So that the new node can compare its clock.
+                    self.to_record.notify_one();
+                }
+                nodes.note(name.clone(), kv);
+                if let Some(entry) = nodes.entries.get(&name) {
+                    clocks.note(&name, entry.clock, nodes.leader.as_deref(), clocks::now());
+                }
+                clocks.retain(|name| nodes.entries.contains_key(name));
+            });
             return Ok(());
         }
         let Some(number) = self.keys.commit_number(&kv.key).filter(|_| !event.is_delete()) else { return Ok(()) };
@@ -121,6 +131,18 @@ impl Log {
             return self.arrive(number, kv).await;
         }
         self.catch_up().await.map(drop)
+    }
+
+    /// Changes the state, and wakes everyone who waits until this node may decide, if it may now.
+    pub(super) fn change_deciding(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state();
+        let before = self.may_decide(&state);
+        change(&mut state);
+        let is_new = !before && self.may_decide(&state);
+        drop(state);
+        if is_new {
+            self.notify();
+        }
     }
 
     /// Reads all available commits, and waits whenever the store has enough commits to install. Returns the etcd

@@ -1,14 +1,13 @@
 //! The leader carries out the periodic work for all nodes. This module contains its election, and its record for the next
 //! leader.
 
-use std::time::Instant;
-
 use agentdex_etcd::{Compare, Error, KeyRange, Lease, Op, Range, Txn};
 
 use super::{
     ask::ask,
     clocks,
     log::{Log, SharedPositions},
+    nodes::{alive_at, is_recent},
 };
 use crate::change::Timestamp;
 
@@ -17,7 +16,9 @@ impl Log {
     pub(super) fn can_be_leader(&self) -> bool {
         let state = self.state();
         let has_kept_up = state.broken.is_none() && state.currency.current_at.elapsed() < self.limits.lease;
-        has_kept_up && state.clocks.error(state.nodes.leader.as_deref(), clocks::now()).is_none()
+        let is_alone = state.nodes.entries.keys().all(|name| *name == self.name);
+        let is_compared = state.nodes.are_known && (is_alone || state.clocks.are_compared());
+        has_kept_up && is_compared && state.clocks.error(state.nodes.leader.as_deref(), clocks::now()).is_none()
     }
 
     /// Records that the cluster can write, as its leader. If it couldn't for a while, agents couldn't renew their
@@ -29,7 +30,7 @@ impl Log {
         }
         let alive_at = if is_new { None } else { self.state().nodes.alive_at };
         let is_alive = match alive_at {
-            Some(at) => at.elapsed() < self.limits.grace_after,
+            Some(at) => clocks::elapsed(at) < self.limits.grace_after,
             None => self.take_over().await?,
         };
         if !is_alive {
@@ -37,14 +38,18 @@ impl Log {
             self.notify();
             return Ok(());
         }
-        let sent = Instant::now();
+        let sent = clocks::now();
         let mut record = vec![Op::put(self.keys.alive(), Timestamp::now().0.to_string())];
         record.extend(self.positions_to_record().map(|positions| Op::put(self.keys.positions(), positions)));
         if let Err(error) = self.client.txn(&Txn::new().then(record)).await {
             self.state().positions.are_changed = true;
             return Err(error);
         }
-        self.state().nodes.alive_at = Some(sent);
+        let is_new = self.state().nodes.alive_at.replace(sent).is_none();
+        if is_new {
+            // This node leads from now on.
+            self.notify();
+        }
         Ok(())
     }
 
@@ -55,9 +60,7 @@ impl Log {
         let value = |index| found.body.range(index).and_then(|range| Some(&range.kvs.first()?.value[..]));
         let by_name = value(1).and_then(|value| serde_json::from_slice(value).ok()).unwrap_or_default();
         self.state().positions = SharedPositions { by_name, are_changed: false };
-        let alive_at = value(0).and_then(|value| str::from_utf8(value).ok()?.parse::<i64>().ok());
-        let oldest = Timestamp::now().0.saturating_sub_unsigned(self.limits.grace_after.as_millis() as u64);
-        Ok(alive_at.is_some_and(|at| at > oldest))
+        Ok(value(0).and_then(alive_at).is_some_and(|at| is_recent(at, self.limits.grace_after)))
     }
 
     /// Returns the positions of the leader's followers as JSON, if they have changed.

@@ -17,7 +17,7 @@ use super::{
     arrivals::Arrivals,
     ask::Seen,
     attempt::Attempt,
-    clocks::Clocks,
+    clocks::{Clocks, Moment, elapsed},
     founding::Founded,
     keys::Keys,
     nodes::Nodes,
@@ -86,6 +86,17 @@ pub(super) struct SharedPositions {
 }
 
 impl Log {
+    /// True if this node may decide transactions. Its clock must have been compared with those of the other nodes. And a leader
+    /// must have recorded that the cluster can write: then the expiries are extended if agents couldn't be renewed for a
+    /// while.
+    pub fn may_decide(&self, state: &State) -> bool {
+        let State { nodes, clocks, .. } = state;
+        let is_fresh = |at: &Moment| elapsed(*at) < self.limits.grace_after;
+        let is_alone = nodes.entries.keys().all(|name| *name == self.name);
+        let is_alive = nodes.alive_seen.iter().chain(&nodes.alive_at).any(is_fresh);
+        is_alive && nodes.are_known && (is_alone || clocks.are_compared())
+    }
+
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,7 +16,6 @@ use std::{
     fmt, future,
     path::Path,
     sync::{Arc, Mutex, mpsc},
-    time::Instant,
 };
 
 use agentdex_etcd::{Client, message::LeaseRevokeRequest};
@@ -231,7 +230,8 @@ impl CommitLog for EtcdLog {
 
     fn is_leader(&self) -> bool {
         let state = self.log.state();
-        state.nodes.is_leader && state.nodes.alive_at.is_some_and(|at| at.elapsed() < self.log.limits.grace_after)
+        state.nodes.is_leader
+            && state.nodes.alive_at.is_some_and(|at| clocks::elapsed(at) < self.log.limits.grace_after)
     }
 
     fn owes_grace(&self) -> bool {
@@ -241,9 +241,23 @@ impl CommitLog for EtcdLog {
 
     fn note_grace(&self) {
         let mut state = self.log.state();
-        (state.nodes.owes_grace, state.nodes.alive_at) = (false, Some(Instant::now()));
+        (state.nodes.owes_grace, state.nodes.alive_at) = (false, Some(clocks::now()));
         drop(state);
         self.log.to_record.notify_one();
+        self.log.notify();
+    }
+
+    fn wait_to_decide(&self) -> bool {
+        self.log.wait_to_decide()
+    }
+
+    fn until_decidable(&self) -> CaughtUp {
+        let Some(runtime) = &self.runtime else { return Box::pin(future::ready(Err(Away))) };
+        let (log, (sender, receiver)) = (self.log.clone(), oneshot::channel());
+        runtime.spawn(async move {
+            let _ = sender.send(log.until_decidable().await);
+        });
+        Box::pin(async move { receiver.await.unwrap_or(Err(Away)) })
     }
 
     fn share_position(&self, follower: &str, position: Option<Position>) {

@@ -1,11 +1,14 @@
 //! Nodes of a cluster, as they publish themselves.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{collections::BTreeMap, time::Duration};
 
 use agentdex_etcd::KeyValue;
 use serde::{Deserialize, Serialize};
 
-use super::super::{NodeState, Progress};
+use super::{
+    super::{NodeState, Progress},
+    clocks::{self, Moment},
+};
 use crate::change::Timestamp;
 
 /// State of a node, as the node publishes it.
@@ -36,7 +39,11 @@ pub(super) struct Nodes {
     /// True while this node is the leader.
     pub is_leader: bool,
     /// Time at which this node, as the leader, last recorded in etcd that the cluster can write.
-    pub alive_at: Option<Instant>,
+    pub alive_at: Option<Moment>,
+    /// Last time at which a leader recorded that, as far as this node knows.
+    pub alive_seen: Option<Moment>,
+    /// True once the entries were read.
+    pub are_known: bool,
     /// True if no node could write for a while, so that this node, as the leader, has to extend the expiries of all agents.
     pub owes_grace: bool,
     /// Name of the leader.
@@ -55,6 +62,13 @@ impl Nodes {
         self.leader = kv.filter(|kv| kv.version > 0).and_then(|kv| String::from_utf8(kv.value.to_vec()).ok());
     }
 
+    /// Records that a leader was alive, unless that was too long ago.
+    pub fn note_life(&mut self, kv: &KeyValue, grace_after: Duration) {
+        if alive_at(&kv.value).is_some_and(|at| is_recent(at, grace_after)) {
+            self.alive_seen = Some(clocks::now());
+        }
+    }
+
     /// Records the present value of a node's key, or that the key is gone.
     pub fn note(&mut self, name: String, kv: &KeyValue) {
         match serde_json::from_slice(&kv.value) {
@@ -62,4 +76,19 @@ impl Nodes {
             Err(_) => drop(self.entries.remove(&name)),
         }
     }
+}
+
+/// Maximum time in milliseconds by which the clock of a former leader may have been ahead.
+const AHEAD: i64 = 5_000;
+
+/// Reads the time at which a leader was alive.
+pub(super) fn alive_at(value: &[u8]) -> Option<Timestamp> {
+    str::from_utf8(value).ok()?.parse().ok().map(Timestamp)
+}
+
+/// True if a leader that was alive at this time is still alive, or was a moment ago.
+pub(super) fn is_recent(at: Timestamp, grace_after: Duration) -> bool {
+    let age = Timestamp::now().0.saturating_sub(at.0);
+    let most = i64::try_from(grace_after.as_millis()).unwrap_or(i64::MAX);
+    (-AHEAD..most).contains(&age)
 }

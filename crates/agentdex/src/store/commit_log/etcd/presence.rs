@@ -64,12 +64,13 @@ impl Log {
                     Ok(()) => {}
                 }
             } else {
-                self.state().nodes.owes_grace = false;
+                let nodes = &mut self.state().nodes;
+                (nodes.owes_grace, nodes.alive_at) = (false, None);
             }
             tokio::select! {
                 () = lease.lost() => return Ok(()),
                 _ = state.changed() => continue,
-                () = self.to_record.notified() => continue,
+                () = self.to_record.notified() => {}
                 () = tokio::time::sleep(self.limits.update) => {}
             }
             let update = Txn::new()
@@ -155,7 +156,10 @@ impl Log {
     pub(super) async fn read_nodes(&self) -> Result<(), Error> {
         let leader = self.client.range(&Range::new(KeyRange::key(self.keys.leader()))).await?;
         let answer = self.client.range(&Range::new(self.keys.nodes())).await?;
+        let alive = self.client.range(&Range::new(KeyRange::key(self.keys.alive()))).await?;
         let mut state = self.state();
+        state.nodes.are_known = true;
+        alive.body.kvs.iter().for_each(|kv| state.nodes.note_life(kv, self.limits.grace_after));
         state.nodes.note_leader(leader.body.kvs.first());
         state.nodes.entries.clear();
         for kv in &answer.body.kvs {
@@ -163,6 +167,8 @@ impl Log {
         }
         let State { nodes, clocks, .. } = &mut *state;
         clocks.retain(|name| nodes.entries.contains_key(name));
+        drop(state);
+        self.notify();
         Ok(())
     }
 }

@@ -8,7 +8,12 @@ use std::{
 
 use agentdex_etcd::{Error, Range};
 
-use super::log::Log;
+use super::{
+    super::Away,
+    clocks,
+    log::{Log, State},
+    options::PAUSES,
+};
 
 /// Interval at which a waiting node repeats its request for a turn, since a request may be lost.
 const REPEATED_AFTER: Duration = Duration::from_millis(200);
@@ -39,6 +44,46 @@ impl Log {
         };
         state.is_waiting = false;
         may_append
+    }
+
+    /// See [`CommitLog::wait_to_decide`](super::super::CommitLog::wait_to_decide).
+    pub(super) fn wait_to_decide(&self) -> bool {
+        let mut state = self.state();
+        let until = Instant::now() + self.limits.append_wait;
+        loop {
+            if self.may_decide(&state) || self.has_wrong_clock(&state) {
+                return true;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let owes_grace = state.nodes.is_leader && state.nodes.owes_grace;
+            if left.is_zero() || owes_grace || state.broken.is_some() {
+                return false;
+            }
+            (state, _) = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// See [`CommitLog::until_decidable`](super::super::CommitLog::until_decidable).
+    pub(super) async fn until_decidable(&self) -> Result<(), Away> {
+        let until = Instant::now() + self.limits.install_wait;
+        loop {
+            let is_decided = {
+                let state = self.state();
+                self.may_decide(&state) || self.has_wrong_clock(&state)
+            };
+            if is_decided {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                return Err(Away);
+            }
+            tokio::time::sleep(PAUSES.0).await;
+        }
+    }
+
+    /// True if all decisions are refused because of this node's clock, so that there is nothing to wait for.
+    fn has_wrong_clock(&self, state: &State) -> bool {
+        state.clocks.error(state.nodes.leader.as_deref(), clocks::now()).is_some()
     }
 
     /// Shows the other nodes that this node waits for its turn, by a key with the node's lease.

@@ -10,8 +10,12 @@ const TTL: u64 = 3600;
 
 /// Writes a record that has expired.
 fn write_expired(store: &Store) {
-    let text = r#"{"@context":"https://www.w3.org/2022/wot/td/v1.1","id":"urn:b","title":"T","securityDefinitions":{"n":{"scheme":"nosec"}},"security":"n"}"#;
     let expiry = Expiry { ttl: Some(TTL), expires: Some(Timestamp(Timestamp::now().0 - 1000)) };
+    write_with(store, Precondition::Any, expiry).unwrap();
+}
+
+fn write_with(store: &Store, precondition: Precondition, expiry: Expiry) -> Result<(), Error> {
+    let text = r#"{"@context":"https://www.w3.org/2022/wot/td/v1.1","id":"urn:b","title":"T","securityDefinitions":{"n":{"scheme":"nosec"}},"security":"n"}"#;
     let operation = Operation::Put {
         text: text.into(),
         capabilities: Vec::new(),
@@ -21,8 +25,8 @@ fn write_expired(store: &Store) {
         created: None,
         declares: Declares::itself(),
     };
-    let write = Write { id: "urn:b".into(), precondition: Precondition::Any, operation, actor: None };
-    store.submit(vec![write]).wait().unwrap();
+    let write = Write { id: "urn:b".into(), precondition, operation, actor: None };
+    store.submit(vec![write]).wait().map(drop)
 }
 
 fn has_expired(store: &Store) -> bool {
@@ -71,6 +75,9 @@ fn expiries_are_extended_for_all_nodes_once_the_cluster_can_write_again() {
     // All nodes were away.
     change(&etcd, async |client| client.put(Keys::new(CLUSTER).alive(), "1000", 0).await.unwrap());
     let stores = both(&etcd, usual);
+    // A renewal that comes first isn't refused either.
+    let expires = Some(Timestamp::now().plus_seconds(TTL));
+    write_with(&stores[1], Precondition::Present, Expiry { ttl: Some(TTL), expires }).unwrap();
     stores.iter().for_each(until_extended);
     eventually("somebody leads", || stores.iter().any(Store::is_leader));
     stores.iter().for_each(Store::close);
