@@ -696,7 +696,7 @@ impl Error {
     }
 }
 
-/// Describes an import that would drop content, with the edits that can't be transferred instead.
+/// Describes an import that would drop content. If there are edits, they are named instead, since they can't be transferred.
 fn lossy_import(id: &str, format: &str, dropped: &str, edits: &[String]) -> String {
     if edits.is_empty() {
         return format!(

@@ -74,7 +74,7 @@ impl FirstThatAnswers {
     }
 }
 
-/// Picks the best reachable agent with a capability. Agents whose card has a valid signature are preferred, then agents
+/// Picks the best reachable agent with a capability. Agents with a valid signature of their card are preferred, then agents
 /// whose source isn't stale (the registry can still fetch the document they were imported from), then agents with a
 /// higher score.
 #[derive(Debug, Clone, PartialEq, Eq)]

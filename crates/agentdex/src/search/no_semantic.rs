@@ -64,7 +64,7 @@ impl Model {
         match *self {}
     }
 
-    /// Returns the minimum share of its BM25 score that a Thing keeps if its meaning differs from that of the query.
+    /// Returns the minimum share of its BM25 score kept by a Thing if its meaning differs from that of the query.
     pub fn least_share_of_words(&self) -> f32 {
         match *self {}
     }

@@ -159,7 +159,7 @@ impl RecentEntry {
 }
 
 impl Entry {
-    /// Converts the entry, which must contain its text, to the form in which readers of the log get it.
+    /// Converts the entry to the form for readers of the log. The entry must contain its text.
     pub fn into_logged(self, epoch: Epoch, seq: Seq) -> Logged {
         let Entry { previous, at, actor, content, arrival: _ } = self;
         match content {

@@ -11,7 +11,7 @@ use actix_web::{
     web::Data,
 };
 
-use super::{agent_property, context::Context, conversation, parameters::Parameters, problem::Problem};
+use super::{context::Context, parameters::Parameters, problem::Problem};
 use crate::Position;
 
 /// The path.
@@ -28,6 +28,11 @@ const MIN_POSITION: HeaderName = HeaderName::from_static("agentdex-min-position"
 
 /// Routes served in any case, for operators and load balancers.
 const ALWAYS_SERVED: [&str; 4] = ["/health/live", "/health/ready", "/metrics", PATH];
+
+/// Routes with requests other than reads that write nothing to the log of a cluster, or don't wait for it. A revoked key is refused
+/// at once by the node that is asked, even if the log can't be reached.
+const INDEPENDENT_OF_LOG: [&str; 5] =
+    ["/aos", "/things/{id}/conversation", "/things/{id}/properties/{name}/value", "/keys", "/keys/{id}"];
 
 /// Get the state of the cluster
 ///
@@ -77,20 +82,16 @@ pub(super) async fn reach_minimum(context: &Data<Context>, request: &HttpRequest
     reach(context, request, position, PATIENCE).await
 }
 
-/// True for a route whose requests write nothing to the log of a cluster, or don't wait for it. A revoked key is refused at once
-/// by the node that is asked, even if the log can't be reached.
-pub(super) fn is_independent_of_log(path: &str) -> bool {
-    let is_of_agent = path.ends_with(conversation::END) || path.ends_with(agent_property::ENDS.1);
-    path == "/aos" || path.starts_with("/keys") || is_of_agent
-}
-
 /// Waits until a node of a cluster contains everything that another node has acknowledged, so that a write isn't refused based
 /// on an earlier state.
 ///
 /// # Errors
 /// 503 `log-unavailable` if the node can't find out or doesn't catch up.
-pub(super) async fn catch_up(context: &Context) -> Result<(), Problem> {
-    Ok(context.catch_up().await?)
+pub(super) async fn catch_up(context: &Context, path: &str) -> Result<(), Problem> {
+    match INDEPENDENT_OF_LOG.contains(&path) {
+        true => Ok(()),
+        false => Ok(context.catch_up().await?),
+    }
 }
 
 /// Waits until a node of a cluster has reached a position that a client got from another node.

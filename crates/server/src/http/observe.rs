@@ -157,9 +157,8 @@ async fn prepare(
 ) -> Result<(), Problem> {
     admit(context, path, needs, request).await?;
     cluster::reach_minimum(context, request.request()).await?;
-    let depends_on_log = needs.may_write(request.method()) && !cluster::is_independent_of_log(path);
-    match depends_on_log && context.is_node() {
-        true => cluster::catch_up(context).await,
+    match needs.may_write(request.method()) && context.is_node() {
+        true => cluster::catch_up(context, path).await,
         false => Ok(()),
     }
 }

@@ -74,7 +74,7 @@ impl Model {
         }
     }
 
-    /// Returns the minimum share of its BM25 score that a Thing keeps if its meaning differs from that of the query.
+    /// Returns the minimum share of its BM25 score kept by a Thing if its meaning differs from that of the query.
     /// The score of the cosine is added to this share. For the table, 0.5 is the best share between 0.3 and 0.7 on the
     /// labeled requests. For encoders, only a share of 1 has been measured.
     pub fn least_share_of_words(&self) -> f32 {

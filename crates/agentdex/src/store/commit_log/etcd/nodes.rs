@@ -38,9 +38,9 @@ pub(super) struct Nodes {
     pub is_present: bool,
     /// True while this node is the leader.
     pub is_leader: bool,
-    /// Time at which this node, as the leader, last recorded in etcd that the cluster can write.
+    /// Time of this node's last record in etcd, as the leader: the cluster can write.
     pub alive_at: Option<Moment>,
-    /// Last time at which a leader recorded that, as far as this node knows.
+    /// Time of the last such record by any leader, as far as this node knows.
     pub alive_seen: Option<Moment>,
     /// True once the entries were read.
     pub are_known: bool,
@@ -62,7 +62,7 @@ impl Nodes {
         self.leader = kv.filter(|kv| kv.version > 0).and_then(|kv| String::from_utf8(kv.value.to_vec()).ok());
     }
 
-    /// Records that a leader was alive, unless that was too long ago.
+    /// Records a sign of life of a leader, unless it is too old.
     pub fn note_life(&mut self, kv: &KeyValue, grace_after: Duration) {
         if alive_at(&kv.value).is_some_and(|at| is_recent(at, grace_after)) {
             self.alive_seen = Some(clocks::now());
@@ -86,7 +86,7 @@ pub(super) fn alive_at(value: &[u8]) -> Option<Timestamp> {
     str::from_utf8(value).ok()?.parse().ok().map(Timestamp)
 }
 
-/// True if a leader that was alive at this time is still alive, or was a moment ago.
+/// True if a leader with a sign of life at this time is still alive, or was a moment ago.
 pub(super) fn is_recent(at: Timestamp, grace_after: Duration) -> bool {
     let age = Timestamp::now().0.saturating_sub(at.0);
     let most = i64::try_from(grace_after.as_millis()).unwrap_or(i64::MAX);
