@@ -148,9 +148,11 @@ fn only_the_leader_publishes_and_the_next_one_continues() {
     write(&second, 10..20);
     until(&mut subscriber, "urn:example:19");
     let is_first = leader_of(&first).as_deref() == Some("node-1");
-    let (leader, other) = if is_first { (first, second) } else { (second, first) };
+    let (leader, other, name) = if is_first { (first, second, "node-2") } else { (second, first, "node-1") };
     leader.kill();
     write(&other, 20..30);
+    // The lease of the former leader expires first.
+    eventually("the other node leads", || leader_of(&other).as_deref() == Some(name));
     until(&mut subscriber, "urn:example:29");
     let before: Vec<String> = (0..20).map(|number| format!("urn:example:{number}")).collect();
     assert_eq!(seen[..20], before, "each once, and in order");
