@@ -73,7 +73,7 @@ fn print(out: &mut impl Write, restored: &Restored, data: &Path) -> io::Result<(
     writeln!(out, "start the node within an hour: agentdex serve --data {} --cluster URL,…", data.display())
 }
 
-/// A backup that is read while it arrives. Not to be read on a thread that runs async code.
+/// A backup that is read while it arrives. Reading blocks, so async code must not do it.
 struct Download {
     pieces: Pieces,
     /// Last piece, of which `read` bytes were read.

@@ -22,7 +22,7 @@ use super::install::{Folded, InstallError};
 use super::{
     appender::Appender,
     clock::LogClock,
-    commit_log::{CaughtUp, CommitLog, Delay, LogStatus},
+    commit_log::CommitLog,
     local::WRITE_AFTER,
     overlay::Pairs,
     queue::{Queue, Round, Signal, Waiting},
@@ -298,24 +298,9 @@ impl Committer {
         self.appender.as_ref().map(Appender::log)
     }
 
-    /// Returns the state of the log shared with other stores, if any.
-    pub fn log_status(&self) -> Option<LogStatus> {
-        self.appender.as_ref()?.log().status()
-    }
-
-    /// See [`super::Store::acknowledged`].
-    pub fn caught_up(&self) -> Option<CaughtUp> {
-        Some(self.appender.as_ref()?.log().caught_up())
-    }
-
     /// See [`super::Store::is_leader`].
     pub fn is_leader(&self) -> bool {
         self.appender.as_ref().is_none_or(|appender| appender.log().is_leader())
-    }
-
-    /// See [`super::Store::delay`].
-    pub fn delay(&self) -> Option<Delay> {
-        self.appender.as_ref()?.log().delay()
     }
 
     /// Follows the log whenever it contains commits of other stores.

@@ -284,7 +284,7 @@ impl Store {
 
     /// Returns the state of the log shared with other stores, if any.
     pub(crate) fn log_status(&self) -> Option<LogStatus> {
-        self.handle.committer.log_status()
+        self.shared_log()?.status()
     }
 
     /// Returns counts of the commits appended to the log shared with other stores.
@@ -298,7 +298,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::LogUnavailable`] if the shared log doesn't respond, or if this store is too far behind it.
     pub(crate) fn acknowledged(&self) -> impl Future<Output = Result<Seq>> + Send + use<> {
-        let (caught_up, end) = (self.handle.committer.caught_up(), self.durable());
+        let (caught_up, end) = (self.shared_log().map(CommitLog::caught_up), self.durable());
         async move {
             if let Some(caught_up) = caught_up {
                 caught_up.await.map_err(|_| Error::LogUnavailable)?;
@@ -334,7 +334,7 @@ impl Store {
 
     /// Returns how far this store is behind the log shared with other stores, if any.
     pub(crate) fn delay(&self) -> Option<Delay> {
-        self.handle.committer.delay()
+        self.shared_log()?.delay()
     }
 
     /// Adds a listener to changes of API keys, saved queries, and metadata.

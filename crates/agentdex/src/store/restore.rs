@@ -55,7 +55,7 @@ const BATCH_BYTES: usize = 4 * 1024 * 1024;
 pub enum Purpose {
     /// A registry of its own. It has a new epoch: positions in the original log are meaningless to it.
     Registry,
-    /// The same, but without the API keys.
+    /// A registry of its own, without the API keys.
     RegistryWithoutKeys,
     /// A further node of the original store's cluster.
     Node,

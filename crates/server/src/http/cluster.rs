@@ -20,7 +20,7 @@ pub(super) const PATH: &str = "/cluster";
 /// Maximum time for which a request waits until this node has reached a position.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The same for event streams, whose clients can't do anything but ask again.
+/// Maximum time for which an event stream waits until this node has reached the stream's start. Its client could only reconnect.
 pub(super) const PATIENCE_OF_STREAMS: Duration = Duration::from_secs(60);
 
 /// Header with the position that a node must have reached before it answers a request.

@@ -40,7 +40,7 @@ pub(super) struct Clocks {
     /// Most recent differences of the other nodes' clocks from the clock of this node, in milliseconds. They are
     /// positive if the other clock is ahead.
     differences: BTreeMap<String, VecDeque<i64>>,
-    /// The same for this node: the delay of its own messages (negative).
+    /// Delays of this node's own messages in milliseconds, as negative numbers, most recent first.
     own_differences: VecDeque<i64>,
     /// Last moment at which this node's clock agreed with the others.
     agreed: Moment,

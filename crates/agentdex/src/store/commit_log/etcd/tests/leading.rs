@@ -1,4 +1,4 @@
-//! What the leader does for all: extensions of expiries. And who must not lead or write: a node with a wrong clock.
+//! Extensions of expiries by the leader, and nodes with a wrong clock, which must neither lead nor write.
 
 use super::*;
 use crate::{
