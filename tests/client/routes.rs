@@ -71,6 +71,7 @@ const METHODS: &[(&str, &str)] = &[
     ("put /queries/{name}", "save_query"),
     ("get /queries/{name}/events", "subscribe"),
     ("post /clock/accept", "accept_clock"),
+    ("post /cluster/verification", "verify_cluster"),
     ("get /search", "search"),
     ("post /search/compatible", "search_compatible"),
     ("post /search/compose", "compose"),

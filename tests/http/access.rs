@@ -23,6 +23,7 @@ const EXPECTED: &[(&str, &str, Expected)] = &[
     ("POST", "/records", AtLeast(Role::Admin)),
     ("GET", "/audit", AtLeast(Role::Admin)),
     ("GET", "/cluster", AtLeast(Role::Admin)),
+    ("POST", "/cluster/verification", AtLeast(Role::Admin)),
     ("POST", "/clock/accept", AtLeast(Role::Admin)),
     ("GET", "/keys", AtLeast(Role::Admin)),
     ("POST", "/keys", AtLeast(Role::Admin)),

@@ -76,10 +76,11 @@ const OWNED: [(&str, &str, u16); 11] = [
 ];
 
 /// What those get who may: 200 unless it is here. Nothing of this server has tokens, SPARQL, or conversations.
-const DONE: [(&str, &str, u16); 27] = [
+const DONE: [(&str, &str, u16); 28] = [
     ("GET", "/a2a/tasks/{id}", 404),
     ("GET", "/.well-known/oauth-protected-resource", 404),
     ("GET", "/cluster", 404),
+    ("POST", "/cluster/verification", 404),
     ("POST", "/things", 201),
     ("PUT", "/things/{id}", 204),
     ("PATCH", "/things/{id}", 204),

@@ -290,7 +290,7 @@ fn requests(method: &str, path: &str) -> Option<Vec<(String, Option<Value>)>> {
         | ("GET", "/things/{id}/properties/{name}/value" | "/things/{id}/events/{name}/notifications") => Vec::new(),
         // For admins.
         ("GET", "/keys" | "/backup" | "/audit" | "/records" | "/cluster")
-        | ("POST", "/keys" | "/records" | "/clock/accept")
+        | ("POST", "/keys" | "/records" | "/clock/accept" | "/cluster/verification")
         | ("DELETE", "/keys/{id}") => Vec::new(),
         (_, path) if path.starts_with("/aos") => Vec::new(),
         // What changes something: see the test of owners.

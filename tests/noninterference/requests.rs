@@ -503,6 +503,7 @@ fn write_others(asking: &mut Asking<'_>, who: Who) {
     asking.send(who, "DELETE", "/keys/unknown", &[], "");
     asking.send(who, "POST", "/records", &[("content-type", "application/x-ndjson")], "{}");
     asking.send(who, "POST", "/clock/accept", &[], "");
+    asking.send(who, "POST", "/cluster/verification", &[], "");
 }
 
 /// Reports a step of an agent that may be hidden, in a session that somebody else has.

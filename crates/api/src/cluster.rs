@@ -37,6 +37,18 @@ pub struct Cluster {
     pub problem: Option<String>,
 }
 
+impl Cluster {
+    /// True if this node has kept up with the others, except for a few seconds. Otherwise it isn't ready.
+    pub fn has_kept_up(&self) -> bool {
+        self.behind_for < 10.0
+    }
+
+    /// Returns the entry of this node, or `None` if it isn't listed in etcd.
+    pub fn own(&self) -> Option<&ClusterNode> {
+        self.nodes.iter().find(|node| node.name == self.node)
+    }
+}
+
 /// A node of a cluster, as it has published itself a few seconds ago.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -46,14 +58,39 @@ pub struct ClusterNode {
     pub clock: Timestamp,
     /// Number of the last commit in the node.
     pub commit: u64,
+    /// Parts of the node's content that differ from those of most other nodes, as of the last verification:
+    /// `records`, `texts`, `originals`, `metadata`, `edits`, `parts`, `expiries`, `expiry-times`, `changes`, `history`,
+    /// `restrictions`, `audit-trail`, `namespaces`, `queries`, `keys`, or `state`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
     /// Name of the node.
     pub name: String,
+    /// Names of the node's settings that differ from those of most other nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings_differ: Vec<String>,
     /// Number of the last commit that the node has written to its disk.
     pub synced: u64,
     /// URL of the node's REST API, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub url: Option<String>,
+    /// Reason why the content of the node couldn't be verified the last time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub verification_problem: Option<String>,
+    /// Number of the commit at which the content of the node was last verified since the start of the node, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub verified: Option<u64>,
     /// Version of agentdex.
     pub version: String,
+}
+
+/// A verification of the nodes of a cluster that has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Verification {
+    /// Number of the commit after which each node computes digests of its content. The verification of a node is complete
+    /// once its `verified` is at least this number.
+    pub commit: u64,
 }

@@ -63,7 +63,7 @@ pub use self::{
     change::{Change, ChangeKind, DeletionReason, Precondition},
     changes::{Changes, History},
     client_configuration::{ClientConfiguration, ClientConfigurations, ConfigurationVariable},
-    cluster::{Cluster, ClusterNode},
+    cluster::{Cluster, ClusterNode, Verification},
     compatible::{
         CapabilityNeighbors, Chain, ChainLink, ChainStep, CompatibleHit, CompatibleResult, ComposeResult, DataLink,
         MissingData, Neighbors, Side,

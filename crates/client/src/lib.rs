@@ -22,7 +22,7 @@ mod transport;
 
 use std::{borrow::Cow, fmt, pin::Pin, time::Duration};
 
-use agentdex_api::{ClockAccepted, Cluster, Ready, ThingCollection};
+use agentdex_api::{ClockAccepted, Cluster, Ready, ThingCollection, Verification};
 use futures_util::{Stream, TryStreamExt, stream};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
@@ -500,6 +500,16 @@ impl RegistryClient {
     /// [`Error::UnexpectedAnswer`].
     pub async fn cluster(&self) -> Result<Cluster> {
         read(&text(self.send(self.request(Method::GET, "cluster", &[])).await?).await?, "the state of a cluster")
+    }
+
+    /// Asks all running nodes of the cluster to compare their whole content. The result is in
+    /// [`RegistryClient::cluster`] once `verified` of each node is at least the returned commit.
+    ///
+    /// # Errors
+    /// Same as [`RegistryClient::cluster`].
+    pub async fn verify_cluster(&self) -> Result<Verification> {
+        let request = self.request(Method::POST, "cluster/verification", &[]);
+        read(&text(self.send(request).await?).await?, "a verification of a cluster")
     }
 
     fn request(&self, method: Method, path: &str, parameters: &[(&str, &str)]) -> RequestBuilder {

@@ -3,9 +3,11 @@
 use std::{
     io::{self, Write},
     process::ExitCode,
+    time::{Duration, Instant},
 };
 
 use clap::Args;
+use tokio::time::sleep;
 
 use crate::cli::output::{self, Style, visible};
 use crate::cli::terminal::stdout;
@@ -14,30 +16,64 @@ use agentdex_client::{
     api::{Cluster, ClusterNode},
 };
 
-/// Minimum delay of a node to be reported, in seconds. With this delay, a node isn't ready.
-const MOST_BEHIND: f64 = 10.0;
+/// Pause before the state of a verification is requested again.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Maximum time for which a node may take to read its data directory.
+const VERIFICATION_PATIENCE: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
+    /// Compare the whole content of all nodes first. Each node reads its data once. The exit status is 1 if a node
+    /// differs, or can't be compared
+    #[arg(long)]
+    verify: bool,
     /// Print the state of the cluster as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyhow::Result<ExitCode> {
-    let cluster = client.cluster().await?;
+    let (cluster, verified) = match arguments.verify {
+        true => {
+            let (cluster, commit) = verify(client).await?;
+            (cluster, Some(commit))
+        }
+        false => (client.cluster().await?, None),
+    };
     match arguments.json {
         true => output::print_json(&cluster)?,
-        false => print(&mut stdout(), &cluster, Style::stdout())?,
+        false => print(&mut stdout(), &cluster, verified, Style::stdout())?,
     }
-    Ok(ExitCode::SUCCESS)
+    let is_wrong = verified.is_some_and(|commit| cluster.nodes.iter().any(|node| !is_equal(node, commit)));
+    Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn print(out: &mut impl Write, cluster: &Cluster, style: Style) -> io::Result<()> {
+/// Verifies all nodes. Returns the state of the cluster afterwards, and the number of the commit at which they were
+/// compared.
+async fn verify(client: &RegistryClient) -> anyhow::Result<(Cluster, u64)> {
+    let (commit, started) = (client.verify_cluster().await?.commit, Instant::now());
+    loop {
+        let cluster = client.cluster().await?;
+        let are_done = cluster.nodes.iter().all(|node| node.verified >= Some(commit));
+        if are_done || started.elapsed() > VERIFICATION_PATIENCE {
+            return Ok((cluster, commit));
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// True if a node was found equal to most other nodes at this commit.
+fn is_equal(node: &ClusterNode, commit: u64) -> bool {
+    node.verified >= Some(commit) && node.verification_problem.is_none() && node.differs.is_empty()
+}
+
+/// `verified` is the commit at which the nodes were compared, if they were.
+fn print(out: &mut impl Write, cluster: &Cluster, verified: Option<u64>, style: Style) -> io::Result<()> {
     let Cluster { behind_for, commit, log_end, .. } = cluster;
     let (name, this) = (visible(&cluster.name), visible(&cluster.node));
     writeln!(out, "cluster {name}: {this} is at commit {commit}, and the log ends at commit {log_end}")?;
-    if *behind_for >= MOST_BEHIND {
+    if !cluster.has_kept_up() {
         let message = format!("{this} has not kept up with the cluster for {behind_for:.0} s");
         writeln!(out, "{}", style.yellow(&message))?;
     }
@@ -61,15 +97,42 @@ fn print(out: &mut impl Write, cluster: &Cluster, style: Style) -> io::Result<()
     for node in nodes {
         table.add_row(row(cluster, node));
     }
-    writeln!(out, "{}", output::lines(&table))
+    writeln!(out, "{}", output::lines(&table))?;
+    let Some(commit) = verified else { return Ok(()) };
+    if cluster.nodes.iter().all(|node| is_equal(node, commit)) {
+        return writeln!(out, "all nodes have the same content at commit {commit}");
+    }
+    for node in cluster.nodes.iter().filter(|node| !is_equal(node, commit)) {
+        let name = visible(&node.name);
+        let message = match &node.verification_problem {
+            _ if node.verified < Some(commit) => format!("{name} has not answered, so it was not compared"),
+            Some(problem) => format!("{name} was not compared: {}", visible(problem)),
+            None => format!(
+                "the content of {name} differs from that of most other nodes: {}; replace this node with \
+                 `agentdex cluster join`",
+                visible(&node.differs.join(", "))
+            ),
+        };
+        writeln!(out, "{}", style.red(&message))?;
+    }
+    Ok(())
 }
 
 fn row(cluster: &Cluster, node: &ClusterNode) -> [String; 7] {
     let is_this = node.name == cluster.node;
     // The published progress of a node is a few seconds old, but the node that answers knows its own.
     let commit = if is_this { node.commit.max(cluster.commit) } else { node.commit };
-    let notes = [(cluster.leader.as_ref() == Some(&node.name), "leader"), (is_this, "this node")];
-    let notes: Vec<&str> = notes.into_iter().filter_map(|(applies, note)| applies.then_some(note)).collect();
+    let differing = |what: &str, names: &[String]| match names {
+        [] => String::new(),
+        names => format!("{what}: {}", visible(&names.join(", "))),
+    };
+    let mut notes = vec![
+        if cluster.leader.as_ref() == Some(&node.name) { "leader".to_owned() } else { String::new() },
+        if is_this { "this node".to_owned() } else { String::new() },
+        differing("content differs", &node.differs),
+        differing("settings differ", &node.settings_differ),
+    ];
+    notes.retain(|note| !note.is_empty());
     [
         visible(&node.name).into_owned(),
         commit.to_string(),
@@ -77,7 +140,7 @@ fn row(cluster: &Cluster, node: &ClusterNode) -> [String; 7] {
         node.synced.to_string(),
         visible(&node.version).into_owned(),
         visible(node.url.as_deref().unwrap_or_default()).into_owned(),
-        notes.join(", "),
+        notes.join("; "),
     ]
 }
 
@@ -93,10 +156,10 @@ mod tests {
     }
 
     /// Returns the printed lines, with single spaces between words.
-    fn printed(cluster: Value) -> Vec<String> {
+    fn printed(cluster: Value, verified: Option<u64>) -> Vec<String> {
         let cluster: Cluster = serde_json::from_value(cluster).unwrap();
         let mut out = Vec::new();
-        print(&mut out, &cluster, Style::plain()).unwrap();
+        print(&mut out, &cluster, verified, Style::plain()).unwrap();
         let text = String::from_utf8(out).unwrap();
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     }
@@ -105,14 +168,17 @@ mod tests {
     fn nodes_are_listed_by_name_with_their_lag() {
         let mut second = node("node-2", 304);
         second.as_object_mut().unwrap().remove("url");
-        let lines = printed(json!({
-            "behind_for": 0.5, "commit": 304, "leader": "node-1", "log_end": 304, "name": "agentdex", "node": "node-1",
-            "nodes": [node("node-3", 290), node("node-1", 300), second],
-        }));
+        let lines = printed(
+            json!({
+                "behind_for": 0.5, "commit": 304, "leader": "node-1", "log_end": 304, "name": "agentdex", "node": "node-1",
+                "nodes": [node("node-3", 290), node("node-1", 300), second],
+            }),
+            None,
+        );
         assert_eq!(lines[0], "cluster agentdex: node-1 is at commit 304, and the log ends at commit 304");
         assert_eq!(lines[1], "Node Commit Behind Synced Version URL");
         let rows = [
-            "node-1 304 0 300 0.2.0 http://node-1:80 leader, this node",
+            "node-1 304 0 300 0.2.0 http://node-1:80 leader; this node",
             "node-2 304 0 304 0.2.0",
             "node-3 290 14 290 0.2.0 http://node-3:80",
         ];
@@ -121,10 +187,13 @@ mod tests {
 
     #[test]
     fn a_node_with_problems_reports_them_and_names_of_others_do_not_act_on_the_terminal() {
-        let lines = printed(json!({
-            "behind_for": 74.2, "clock_ahead": -3600.2, "commit": 9, "log_end": 12, "name": "agentdex", "node": "node-1",
-            "nodes": [node("\u{1b}[31m\nx", 12)], "problem": "commit 10 is gone\u{1b}[2J",
-        }));
+        let lines = printed(
+            json!({
+                "behind_for": 74.2, "clock_ahead": -3600.2, "commit": 9, "log_end": 12, "name": "agentdex", "node": "node-1",
+                "nodes": [node("\u{1b}[31m\nx", 12)], "problem": "commit 10 is gone\u{1b}[2J",
+            }),
+            None,
+        );
         let messages = [
             "cluster agentdex: node-1 is at commit 9, and the log ends at commit 12",
             "node-1 has not kept up with the cluster for 74 s",
@@ -135,5 +204,29 @@ mod tests {
         assert_eq!(lines.len(), 7, "{lines:?}");
         let name = "\u{fffd}[31m\u{fffd}x";
         assert_eq!(lines[6], format!("{name} 12 0 12 0.2.0 http://{name}:80"));
+    }
+
+    #[test]
+    fn nodes_that_differ_are_named_with_the_remedy() {
+        let with = |mut node: Value, name: &str, value: Value| {
+            node[name] = value;
+            node
+        };
+        let equal = with(node("node-1", 9), "verified", json!(9));
+        let busy = with(with(node("node-2", 9), "verified", json!(9)), "verification_problem", json!("it is busy"));
+        let other = with(with(node("node-3", 9), "verified", json!(9)), "differs", json!(["texts", "changes"]));
+        let silent = with(with(node("node-4", 9), "verified", json!(8)), "settings_differ", json!(["max_ttl"]));
+        let state = |nodes: &[&Value]| json!({"behind_for": 0.5, "commit": 9, "log_end": 9, "name": "agentdex", "node": "node-1", "nodes": nodes});
+        let lines = printed(state(&[&equal, &busy, &other, &silent]), Some(9));
+        assert!(lines[5].ends_with("content differs: texts, changes"), "{lines:?}");
+        assert!(lines[6].ends_with("settings differ: max_ttl"), "{lines:?}");
+        let messages = [
+            "node-2 was not compared: it is busy",
+            "the content of node-3 differs from that of most other nodes: texts, changes; replace this node with `agentdex cluster join`",
+            "node-4 has not answered, so it was not compared",
+        ];
+        assert_eq!(lines[7..], messages);
+        let lines = printed(state(&[&equal]), Some(9));
+        assert_eq!(lines.last().unwrap(), "all nodes have the same content at commit 9");
     }
 }

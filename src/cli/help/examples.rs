@@ -282,6 +282,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "cluster status",
         &[
             ("Show the nodes of a cluster", "agentdex cluster status --url https://node-1.example"),
+            ("Compare the whole content of all nodes", "agentdex cluster status --verify"),
             ("Print the state as JSON, for a script", "agentdex cluster status --json"),
         ],
     ),

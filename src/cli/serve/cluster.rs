@@ -1,6 +1,6 @@
 //! The server as a node of a cluster.
 
-use std::{env, fs, net::ToSocketAddrs, path::Path, time::Duration};
+use std::{env, fmt, fs, net::ToSocketAddrs, path::Path, time::Duration};
 
 use anyhow::{Context, bail};
 
@@ -21,6 +21,9 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Option<ClusterOptio
         .node(node)
         .init(settings.cluster_init)
         .stale_limit(Duration::from_secs(settings.cluster_stale_limit));
+    for (name, value) in common(settings)? {
+        options = options.setting(name, value);
+    }
     if let Some(url) = settings.cluster_url.as_ref().or(settings.public_url.as_ref()) {
         options = options.url(url);
     }
@@ -36,6 +39,40 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Option<ClusterOptio
         options = options.certificate(read(certificate)?, read(key)?);
     }
     Ok(Some(options))
+}
+
+/// Returns settings that should be the same on all nodes: those that decide which writes are accepted and which
+/// results are found. Values of files are their content.
+fn common(settings: &Settings) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
+    let values: [(&str, &dyn fmt::Debug); 22] = [
+        ("validation", &settings.validation),
+        ("redact", &settings.redact),
+        ("default_ttl", &settings.default_ttl),
+        ("min_ttl", &settings.min_ttl),
+        ("max_ttl", &settings.max_ttl),
+        ("embedding_model", &settings.embedding_model),
+        ("semantic_scale", &settings.semantic_scale),
+        ("sparql", &settings.sparql),
+        ("auth", &settings.auth),
+        ("public_read", &settings.public_read),
+        ("conversations", &settings.conversations),
+        ("tls_client_role", &settings.tls_client_role),
+        ("oidc_issuer", &settings.oidc_issuer),
+        ("oidc_audience", &settings.oidc_audience),
+        ("oidc_owner_claim", &settings.oidc_owner_claim),
+        ("oidc_role_claim", &settings.oidc_role_claim),
+        ("oidc_role", &settings.oidc_role),
+        ("allow_fetch", &settings.allow_fetch),
+        ("stale_after", &settings.stale_after),
+        ("require_signature", &settings.require_signature),
+        ("dry_run_policy", &settings.dry_run_policy),
+        ("store_content", &settings.store_content),
+    ];
+    let mut values: Vec<_> = values.map(|(name, value)| (name, format!("{value:?}").into_bytes())).into();
+    for (name, file) in [("trusted_keys", &settings.trusted_keys), ("policy", &settings.policy)] {
+        values.push((name, file.as_deref().map(read).transpose()?.unwrap_or_default()));
+    }
+    Ok(values)
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {

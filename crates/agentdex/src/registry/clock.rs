@@ -28,6 +28,8 @@ const COMPARED_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// The time between two log lines about a full disk.
 const SAID_EVERY: Duration = Duration::from_secs(60);
 const TRIM_EVERY: Duration = Duration::from_secs(30);
+/// Time between comparisons of the nodes of a cluster, in milliseconds.
+const VERIFIED_EVERY: i64 = 24 * 3600 * 1000;
 /// Maximum number of Things purged together, which bounds the delay of writers.
 const PURGE_AT_ONCE: usize = 256;
 
@@ -105,6 +107,9 @@ impl Clock {
                 };
                 if trimmed.elapsed() >= TRIM_EVERY && store.is_leader() {
                     trimmed = Instant::now();
+                    if let Err(error) = verify_daily(&store) {
+                        tracing::warn!(%error, "the nodes of the cluster could not be compared");
+                    }
                     if let Err(error) = store.trim_log(Timestamp::now()) {
                         tracing::warn!(%error, "the change log could not be trimmed");
                     }
@@ -181,6 +186,16 @@ fn say_full(store: &Store, said: &mut Option<Instant>) {
         }
         (Ok(()), None) => {}
     }
+}
+
+/// Asks the nodes of a cluster to compare their content, if they haven't for a day. A node without others has nothing to
+/// compare.
+fn verify_daily(store: &Store) -> Result<()> {
+    let has_others = store.log_status().is_some_and(|log| log.nodes.len() > 1);
+    if has_others && store.digests_computed_at()?.is_none_or(|at| Timestamp::now().0 - at.0 >= VERIFIED_EVERY) {
+        store.ask_for_digests()?;
+    }
+    Ok(())
 }
 
 /// Purges up to [`PURGE_AT_ONCE`] due Things, and returns their number.

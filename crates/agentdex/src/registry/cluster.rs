@@ -17,13 +17,20 @@ impl Registry {
         let status = self.0.store.log_status()?;
         let LogStatus { cluster, node, leader, end, number: commit, behind_for, broken, is_full, clock_error, nodes } =
             status;
-        let nodes = nodes.into_iter().map(|(name, node)| ClusterNode {
-            clock: node.clock,
-            commit: node.progress.number,
-            name,
-            synced: node.progress.synced,
-            url: node.url,
-            version: node.version,
+        let nodes = nodes.into_iter().map(|(name, node)| {
+            let verified = node.digests.as_ref().map(|digests| digests.number);
+            ClusterNode {
+                clock: node.clock,
+                commit: node.progress.number,
+                differs: node.differs,
+                name,
+                settings_differ: node.settings_differ,
+                synced: node.progress.synced,
+                url: node.url,
+                verification_problem: node.digests.and_then(|digests| digests.problem),
+                verified,
+                version: node.version,
+            }
         });
         Some(Cluster {
             behind_for: behind_for.as_secs_f64(),
@@ -37,6 +44,18 @@ impl Registry {
             nodes: nodes.collect(),
             problem: broken,
         })
+    }
+
+    /// Asks all running nodes of the cluster to compare their whole content, and returns the number of the commit at
+    /// which they do so. Each node reads its data directory once, while requests and writes continue. The result is in
+    /// [`Registry::cluster`] once `verified` of all nodes has reached this number. Returns `None` if this registry is not
+    /// a node of a cluster. A cluster also does this daily by itself.
+    ///
+    /// # Errors
+    /// [`Error::LogUnavailable`](crate::Error::LogUnavailable), [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown),
+    /// [`Error::WritesClosed`](crate::Error::WritesClosed), [`Error::ShuttingDown`](crate::Error::ShuttingDown).
+    pub fn verify_cluster(&self) -> Result<Option<u64>> {
+        self.is_node().then(|| self.0.store.ask_for_digests()).transpose()
     }
 
     /// Returns counts of the commits that this node has appended to the log of its cluster, or `None` if this registry is

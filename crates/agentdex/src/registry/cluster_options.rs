@@ -1,8 +1,9 @@
 //! `ClusterOptions`: options of a node of a cluster.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use agentdex_etcd::{Identity, Options as Connection, Tls, User};
+use ring::digest::{SHA256, digest};
 
 use crate::{
     registry::Builder,
@@ -33,6 +34,7 @@ impl ClusterOptions {
             cluster: "agentdex".into(),
             name: "node".into(),
             url: None,
+            settings: BTreeMap::new(),
             is_first: false,
             limits: Limits::default(),
         })
@@ -53,6 +55,15 @@ impl ClusterOptions {
     /// Sets the URL of this node's REST API, which is shown to operators.
     pub fn url(mut self, url: impl Into<String>) -> ClusterOptions {
         self.0.url = Some(url.into());
+        self
+    }
+
+    /// Adds a setting that should have the same value on all nodes. Nodes publish only a hash of the value, and
+    /// [`Registry::cluster`](super::Registry::cluster) contains the names of the settings that differ.
+    pub fn setting(mut self, name: impl Into<String>, value: impl AsRef<[u8]>) -> ClusterOptions {
+        let hash = digest(&SHA256, value.as_ref());
+        let hash = hash.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        self.0.settings.insert(name.into(), hash);
         self
     }
 

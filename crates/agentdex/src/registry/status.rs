@@ -8,9 +8,6 @@ use super::{
 };
 use crate::change::{Seq, Timestamp};
 
-/// Time in seconds after which a node that has not kept up with its cluster isn't ready.
-const MOST_BEHIND: f64 = 10.0;
-
 /// Health of a registry: the end of its log, its followers, and whether it accepts writes.
 ///
 /// ```
@@ -44,7 +41,8 @@ pub struct Status {
 
 impl Status {
     /// Returns the reason why the registry isn't ready, or `None` if it is ready. It isn't ready if writes are refused,
-    /// if a follower doesn't answer or keep up, or if a node lags behind its cluster or has a wrong clock. Followers
+    /// if a follower doesn't answer or keep up, or if a node lags behind its cluster, differs from the others, or has a
+    /// wrong clock. Followers
     /// for a single kind of search, such as `vectors`, don't count: searches of this kind report their problems.
     pub fn not_ready(&self) -> Option<String> {
         let closed =
@@ -56,22 +54,26 @@ impl Status {
         closed.or_else(|| needed.find_map(FollowerStatus::reason))
     }
 
-    /// Returns the reason why a node of a cluster isn't ready: it lacks writes of the others, or has a
-    /// wrong clock.
+    /// Returns the reason why a node of a cluster isn't ready: it lacks writes of the others, has a wrong clock, or has
+    /// other content.
     fn behind_cluster(&self) -> Option<String> {
-        let Cluster { behind_for, clock_ahead, problem, .. } = self.cluster.as_ref()?;
-        match (problem, clock_ahead) {
-            (Some(problem), _) => Some(format!("this node no longer follows its cluster: {problem}")),
-            (None, _) if *behind_for >= MOST_BEHIND => {
-                Some(format!("this node has not kept up with its cluster for {behind_for:.0} s"))
-            }
-            (None, Some(ahead)) => {
-                let direction = if *ahead > 0.0 { "ahead of" } else { "behind" };
-                let seconds = ahead.abs();
-                Some(format!("the clock of this node is {seconds:.0} s {direction} the clocks of most other nodes"))
-            }
-            (None, None) => None,
+        let cluster = self.cluster.as_ref()?;
+        let Cluster { behind_for, clock_ahead, problem, .. } = cluster;
+        if let Some(problem) = problem {
+            return Some(format!("this node no longer follows its cluster: {problem}"));
         }
+        if !cluster.has_kept_up() {
+            return Some(format!("this node has not kept up with its cluster for {behind_for:.0} s"));
+        }
+        if let Some(ahead) = clock_ahead {
+            let (seconds, direction) = (ahead.abs(), if *ahead > 0.0 { "ahead of" } else { "behind" });
+            return Some(format!(
+                "the clock of this node is {seconds:.0} s {direction} the clocks of most other nodes"
+            ));
+        }
+        let own = cluster.own().filter(|own| !own.differs.is_empty())?;
+        let parts = own.differs.join(", ");
+        Some(format!("the content of this node differs from that of most other nodes: {parts}; replace the node"))
     }
 
     /// Returns notes for the operator about problems that don't affect readiness.

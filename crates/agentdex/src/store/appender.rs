@@ -21,9 +21,12 @@ use uuid::Uuid;
 
 use super::{
     commit_log::{Appended, Arrived, Away, Broken, Commit, CommitId, CommitLog, Progress},
+    digests::{self, Digests},
     effects::Staged,
     install::{Folded, InstallError, MAX_COMMIT_BYTES, stamped},
     overlay::Pairs,
+    snapshot::Snapshot,
+    value::State,
     view::View,
     work::{Decided, Work},
     write::{Applied, Transaction},
@@ -202,8 +205,13 @@ impl Appender {
             match self.send(&commit) {
                 Appended::Done(stamp) => {
                     *fate = Fate::Decided(outcome);
-                    let local = stamped(stamp);
-                    let shown = self.work().show(&self.view, staged, &local);
+                    let (local, asks) = (stamped(stamp), digests::are_asked_for(&staged.sealed.pairs));
+                    let mut work = self.work();
+                    let shown = work.show(&self.view, staged, &local);
+                    if asks && shown.is_ok() {
+                        self.compute_digests(&work);
+                    }
+                    drop(work);
                     shown.map_err(|reason| self.closed_by(reason))?;
                     self.log.report(Progress { number: commit.number, synced: number });
                     return Ok(());
@@ -301,15 +309,31 @@ impl Appender {
 
     fn install_all(&self, commits: impl IntoIterator<Item = Arrived>) -> Result<()> {
         for commits in Folded::fold(commits) {
-            self.work().install(&self.view, commits).map_err(|error| match error {
+            let (asks, mut work) = (commits.asks_for_digests(), self.work());
+            work.install(&self.view, commits).map_err(|error| match error {
                 // It is installed as soon as there is space.
                 InstallError::Store(error @ (Error::DiskFull { .. } | Error::ShuttingDown)) => error,
                 error => self.closed_by(error.to_string()),
             })?;
-            let number = self.number();
+            if asks {
+                self.compute_digests(&work);
+            }
+            let number = work.state.commit;
+            drop(work);
             self.log.report(Progress { number, synced: number });
         }
         Ok(())
+    }
+
+    /// Computes the digests of the store in its present state, on a thread of their own. Commits continue meanwhile.
+    fn compute_digests(&self, work: &Work) {
+        let State { commit: number, last, records, .. } = work.state;
+        let (log, snapshot) = (self.log.clone(), Snapshot::begin(self.view.clone(), last, records));
+        let compute = move || log.report_digests(Digests::of(number, snapshot));
+        if let Err(error) = thread::Builder::new().name("agentdex-digests".into()).spawn(compute) {
+            let error = Error::Io { doing: "starting a thread".to_owned(), source: error };
+            self.log.report_digests(Digests::of(number, Err::<Snapshot, _>(error)));
+        }
     }
 
     /// Syncs the last commit, unless it couldn't be written to this store.

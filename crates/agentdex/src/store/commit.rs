@@ -96,6 +96,11 @@ impl Committer {
         self.carry_out(true, |work| work.accept_clock(&self.view))
     }
 
+    /// See [`super::Store::ask_for_digests`].
+    pub fn ask_for_digests(&self) -> Result<u64> {
+        self.carry_out(true, |work| work.ask_for_digests(&self.view))
+    }
+
     /// Submits a transaction. The transaction is committed when its ticket is waited for, polled, or dropped, unless it
     /// was committed earlier together with another transaction.
     pub fn submit(self: &Arc<Self>, transaction: Transaction) -> Ticket {

@@ -80,6 +80,11 @@ impl Folded {
         stamped(self.stamp.clone())
     }
 
+    /// True for a commit after which digests are computed.
+    pub fn asks_for_digests(&self) -> bool {
+        self.pairs.contains_key(layout::DIGESTS_KEY)
+    }
+
     /// Returns the size of the keys and values in bytes, including replaced values.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -106,7 +111,8 @@ pub(super) fn stamped(stamp: Option<Stamp>) -> Pairs {
 /// True for a pair of which only the last value matters. Entries of the log must not be dropped by the batch that adds
 /// them.
 fn is_foldable((key, value): &(IVec, Option<IVec>)) -> bool {
-    const OTHERS: [&[u8]; 4] = [layout::RESTRICTED, b"n/", layout::CLOCK_KEY, layout::AUDIT_DROPPED_KEY];
+    const OTHERS: [&[u8]; 5] =
+        [layout::RESTRICTED, b"n/", layout::CLOCK_KEY, layout::AUDIT_DROPPED_KEY, layout::DIGESTS_KEY];
     !OTHERS.iter().any(|prefix| key.starts_with(prefix)) && (value.is_some() || !key.starts_with(layout::LOG))
 }
 

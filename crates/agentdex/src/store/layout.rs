@@ -10,6 +10,7 @@
 //! | `m/upgrade` | commit: u64, sum: u128, is done: u8 | upgrade from format 4: number of the last commit before it, checksum at that time, and whether all records have been rewritten |
 //! | `m/audit` | JSON | by chain of the audit trail: number, ordinal, and hash of the last dropped entry |
 //! | `m/clock` | seq: u64, moment: i64 | time to which the log was reset by hand, after the entry at `seq` |
+//! | `m/digests` | moment: i64 | time of the last commit after which all stores with a shared log compute [digests](super::digests) |
 //! | `m/grace` | moment: i64 | moment since which ttls count, until all [expiries](super::expiry) are extended; only in stores with a shared log |
 //! | `r/<id>` | see below | a record |
 //! | `t/<seq>` | TD | text of the record with this seq, of a declaration, or of a creation in the log |
@@ -94,6 +95,7 @@ pub(super) const ORIGIN_KEY: &[u8] = b"m/origin";
 pub(super) const CLOCK_KEY: &[u8] = b"m/clock";
 pub(super) const AUDIT_DROPPED_KEY: &[u8] = b"m/audit";
 pub(super) const GRACE_KEY: &[u8] = b"m/grace";
+pub(super) const DIGESTS_KEY: &[u8] = b"m/digests";
 
 /// A key after all others.
 pub(super) const AFTER_ALL: &[u8] = &[0xff];
@@ -203,14 +205,44 @@ pub(super) fn after_prefix(prefix: &[u8]) -> IVec {
     after.into()
 }
 
+/// Families of the keys that commits write, and that are equal in all stores with the same commits. Their names are
+/// shown to operators.
+const REPLICATED: [(&[u8], &str); 21] = [
+    (RECORDS, "records"),
+    (TEXTS, "texts"),
+    (ORIGINALS, "originals"),
+    (METADATA, "metadata"),
+    (EDITS, "edits"),
+    (PARTS, "parts"),
+    (EXPIRIES, "expiries"),
+    (DUE, "expiry-times"),
+    (LOG, "changes"),
+    (HISTORY, "history"),
+    (RESTRICTED, "restrictions"),
+    (b"a/", "audit-trail"),
+    (b"b/", "audit-trail"),
+    (NAMESPACES, "namespaces"),
+    (QUERIES, "queries"),
+    (KEYS, "keys"),
+    (STATE_KEY, "state"),
+    (CLOCK_KEY, "state"),
+    (AUDIT_DROPPED_KEY, "state"),
+    (GRACE_KEY, "state"),
+    (DIGESTS_KEY, "state"),
+];
+
+/// Returns the name of a replicated key's family, or `None` if the key is local to each store.
+pub(super) fn family_of(key: &[u8]) -> Option<&'static str> {
+    let is_within = |prefix: &[u8]| match prefix.ends_with(b"/") {
+        true => key.starts_with(prefix),
+        false => key == prefix,
+    };
+    REPLICATED.iter().find(|(prefix, _)| is_within(prefix)).map(|(_, family)| *family)
+}
+
 /// True for a key that commits write, and that is equal in all stores with the same commits.
 pub(super) fn is_replicated(key: &[u8]) -> bool {
-    const FAMILIES: [&[u8]; 16] = [
-        RECORDS, TEXTS, ORIGINALS, METADATA, EDITS, PARTS, EXPIRIES, DUE, LOG, HISTORY, RESTRICTED, b"a/", b"b/",
-        NAMESPACES, QUERIES, KEYS,
-    ];
-    let single = [STATE_KEY, CLOCK_KEY, AUDIT_DROPPED_KEY, GRACE_KEY];
-    FAMILIES.iter().any(|prefix| key.starts_with(prefix)) || single.contains(&key)
+    family_of(key).is_some()
 }
 
 /// True for a key that readers may read while a commit overwrites it, so its former value is shown until the commit is

@@ -19,6 +19,7 @@
 //! - `install`: commits that another store has decided
 //! - `commit_log`, `appender`, `append_counters`: a log of commits shared by several stores, and the connection of a
 //!   store to it
+//! - `digests`: digests of a store, for comparison with the stores with the same log
 //! - `comparison`, `shadow`: comparison of a store with one that has installed its commits, for tests
 //! - `log`, `logged`, `recent`, `reader`: changes of Things and of memberships
 //! - `past`: lives of ids that were restricted at some time
@@ -56,6 +57,7 @@ mod damage;
 mod database;
 mod declaration;
 mod declaring;
+mod digests;
 mod directory;
 mod effects;
 mod expiry;
@@ -320,6 +322,25 @@ impl Store {
             }
             acknowledged.await.map(drop)
         }
+    }
+
+    /// Asks all stores with the same shared log to compute their digests, and to publish them in the log. Returns the
+    /// number of the commit after which they compute them.
+    ///
+    /// # Errors
+    /// [`crate::Error::LogUnavailable`], [`crate::Error::OutcomeUnknown`], [`crate::Error::WritesClosed`],
+    /// [`crate::Error::ShuttingDown`].
+    pub(crate) fn ask_for_digests(&self) -> Result<u64> {
+        self.handle.committer.ask_for_digests()
+    }
+
+    /// Returns the time at which digests were last computed.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`]
+    pub(crate) fn digests_computed_at(&self) -> Result<Option<Timestamp>> {
+        let found = self.view.tree.db()?.get(layout::DIGESTS_KEY).map_err(tree::reading)?;
+        found.map(|moment| value::decode_moment(&moment)).transpose()
     }
 
     /// True if this store carries out the periodic work for all stores with the same shared log, or has no such log.

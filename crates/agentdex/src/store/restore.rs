@@ -143,7 +143,9 @@ fn is_omitted(key: &[u8], purpose: Purpose) -> bool {
         || match purpose {
             Purpose::Node => key.starts_with(layout::SESSIONS),
             // Its data about its cluster.
-            Purpose::Registry | Purpose::RegistryWithoutKeys => key == layout::NODE_KEY || key == layout::GRACE_KEY,
+            Purpose::Registry | Purpose::RegistryWithoutKeys => {
+                [layout::NODE_KEY, layout::GRACE_KEY, layout::DIGESTS_KEY].contains(&key)
+            }
         }
 }
 

@@ -37,7 +37,7 @@ impl Snapshot {
     pub(super) fn begin(view: Arc<View>, last: Seq, records: u64) -> Result<Snapshot> {
         let mut saving = view.saving.lock();
         if saving.is_some() {
-            return Err(Error::Overloaded { doing: "another backup is being taken" });
+            return Err(Error::Overloaded { doing: "the registry is being read for another backup or comparison" });
         }
         *saving = Some(Saved::default());
         drop(saving);

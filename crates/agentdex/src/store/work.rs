@@ -192,6 +192,13 @@ impl Work {
         Ok(Decided { outcome: (), staged: Some(staged) })
     }
 
+    /// Decides a commit after which all stores with the same log compute their digests. The outcome is its number.
+    pub fn ask_for_digests(&self, view: &View) -> Result<Decided<u64>> {
+        let now = value::encode_moment(Timestamp::now());
+        let staged = self.stage(view, [(layout::DIGESTS_KEY.into(), Some(now))])?;
+        Ok(Decided { outcome: staged.sealed.state.commit, staged: Some(staged) })
+    }
+
     /// Decides to extend some expiries. The outcome is the key at which to continue, or `None`
     /// at the end. The last step also ends an extension of several stores.
     pub fn extend_expiries(&mut self, view: &View) -> Result<Decided<Option<IVec>>> {

@@ -40,7 +40,7 @@ enum Exception {
 use Exception::{Of, Open, PostReads};
 
 /// The routes whose requirements aren't the default for reads and writes.
-const EXCEPTIONS: [(&str, Exception); 38] = [
+const EXCEPTIONS: [(&str, Exception); 39] = [
     ("/", Open),
     ("/page/{file}", Open),
     ("/docs", Open),
@@ -64,6 +64,7 @@ const EXCEPTIONS: [(&str, Exception); 38] = [
     ("/records", Of(Role::Admin)),
     ("/audit", Of(Role::Admin)),
     (cluster::PATH, Of(Role::Admin)),
+    (cluster::VERIFICATION, Of(Role::Admin)),
     ("/clock/accept", Of(Role::Admin)),
     ("/keys", Of(Role::Admin)),
     ("/keys/{id}", Of(Role::Admin)),

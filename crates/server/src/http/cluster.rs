@@ -10,12 +10,16 @@ use actix_web::{
     },
     web::Data,
 };
+use agentdex_api::Verification;
 
-use super::{context::Context, parameters::Parameters, problem::Problem};
+use super::{blocking::blocking, context::Context, parameters::Parameters, problem::Problem};
 use crate::Position;
 
 /// The path.
 pub(super) const PATH: &str = "/cluster";
+
+/// The path of verifications.
+pub(super) const VERIFICATION: &str = "/cluster/verification";
 
 /// Maximum time for which a request waits until this node has reached a position.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -51,13 +55,37 @@ const INDEPENDENT_OF_LOG: [&str; 5] =
 ))]
 pub(super) async fn state(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     Parameters::parse(&request, &[])?;
-    match context.admin(&request)?.cluster() {
-        Some(cluster) => Ok(HttpResponse::Ok().json(cluster)),
-        None => {
-            let detail = "this registry is not a node of a cluster";
-            Err(Problem::new(StatusCode::NOT_FOUND, "not-clustered", detail))
-        }
-    }
+    let cluster = context.admin(&request)?.cluster().ok_or_else(not_clustered)?;
+    Ok(HttpResponse::Ok().json(cluster))
+}
+
+/// Begin a comparison of the nodes of the cluster
+///
+/// Requires the role `admin`. All running nodes compute digests of their whole content at the same commit. Each node reads
+/// its data once, while requests and writes continue. The verification is complete once `verified` of each node in
+/// `GET /cluster` is at least the returned `commit`; `differs` then names the parts that differ. A cluster also does this
+/// daily by itself.
+#[cfg_attr(debug_assertions, utoipa::path(
+    post,
+    path = "/cluster/verification",
+    operation_id = "verify_cluster",
+    tag = "about",
+    responses(
+        (status = 202, description = "The verification has begun", body = agentdex_api::Verification),
+        (status = 404, description = "This registry is not a node of a cluster", body = super::schemas::Problem, content_type = "application/problem+json"),
+        super::schemas::Refusals,
+        super::schemas::WriteRefusals,
+    )
+))]
+pub(super) async fn verify(context: Data<Context>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    Parameters::parse(&request, &[])?;
+    let registry = context.admin(&request)?;
+    let commit = blocking(move || registry.verify_cluster()).await?.ok_or_else(not_clustered)?;
+    Ok(HttpResponse::Accepted().json(Verification { commit }))
+}
+
+fn not_clustered() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "not-clustered", "this registry is not a node of a cluster")
 }
 
 /// Waits until a node of a cluster has reached the position in the header `Agentdex-Min-Position` of a request, if there is

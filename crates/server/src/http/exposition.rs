@@ -16,9 +16,6 @@ use super::{
 };
 use crate::registry::{AppendCounts, FollowerStatus};
 
-/// Minimum delay of a disconnected node, in seconds.
-const MOST_BEHIND: f64 = 10.0;
-
 /// Read metrics for Prometheus
 #[cfg_attr(debug_assertions, utoipa::path(
     get,
@@ -117,16 +114,17 @@ fn write_cluster(text: &mut String, cluster: &Cluster) {
     head(text, name, "gauge", "Time since this node last had all commits of the cluster.");
     let _ = writeln!(text, "{name} {}", cluster.behind_for);
     // Without an answer of etcd, the nodes and the leader are those of the last answer.
-    let is_listed = cluster.nodes.iter().any(|node| node.name == cluster.node);
-    let is_connected = is_listed && cluster.behind_for < MOST_BEHIND;
+    let is_connected = cluster.own().is_some() && cluster.has_kept_up();
     let is_leader = is_connected && cluster.leader.as_ref() == Some(&cluster.node);
     let nodes = u64::try_from(cluster.nodes.len()).unwrap_or(u64::MAX);
+    let differs = cluster.own().map_or(0, |own| own.differs.len() as u64);
     let connected = "Whether etcd lists this node, and the node has kept up with the cluster in the last 10 s.";
     for (name, help, value) in [
         ("commit", "Sequence number of the last commit in this node.", cluster.commit),
         ("end", "Sequence number of the last commit in the log of the cluster.", cluster.log_end),
         ("connected", connected, u64::from(is_connected)),
         ("leader", "Whether this node leads the cluster.", u64::from(is_leader)),
+        ("differs", "Parts in which the content of this node differs from that of most other nodes.", differs),
         ("log_full", "Whether etcd has no space for further commits.", u64::from(cluster.log_full)),
         ("nodes", "Running nodes.", nodes),
     ] {

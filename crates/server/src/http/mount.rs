@@ -210,6 +210,7 @@ impl Mount<'_> {
         self.resource(config, "/keys", "/keys", vec![read(keys::list), on(POST, keys::create)]);
         self.resource(config, "/clock/accept", "/clock/accept", vec![on(POST, clock::accept)]);
         self.resource(config, cluster::PATH, cluster::PATH, vec![read(cluster::state)]);
+        self.resource(config, cluster::VERIFICATION, cluster::VERIFICATION, vec![on(POST, cluster::verify)]);
         self.resource(config, "/audit", "/audit", vec![read(audit::read)]);
         self.resource(config, "/namespaces", "/namespaces", vec![read(namespaces::list)]);
         let namespace = vec![on(PUT, namespaces::claim), on(DELETE, namespaces::give_up)];

@@ -17,7 +17,7 @@ use super::{
     copies::Copies,
     turn::{Node, Turn},
 };
-use crate::store::{Options, overlay::Pairs};
+use crate::store::{Options, digests::Digests, overlay::Pairs};
 
 /// Maximum time that an append waits for an answer.
 const APPEND_WAIT: Duration = Duration::from_millis(40);
@@ -104,6 +104,7 @@ struct State {
     nodes: BTreeMap<Node, NodeState>,
     /// Nodes waiting for their turn.
     waiting: BTreeSet<Node>,
+    digests: BTreeMap<Node, Digests>,
 }
 
 struct Stored {
@@ -143,6 +144,11 @@ impl Memory {
         let (memory, ended) = (self.clone(), is_ended.clone());
         thread::spawn(move || memory.deliver(node, &ended));
         MemoryLog { memory: self.clone(), node, is_ended }
+    }
+
+    /// Returns the last digests of each store.
+    pub fn digests(&self) -> Vec<Digests> {
+        self.state().digests.values().cloned().collect()
     }
 
     /// Returns the number of the last commit.
@@ -320,6 +326,10 @@ impl CommitLog for MemoryLog {
     fn is_asked(&self) -> bool {
         let state = self.memory.state();
         state.nodes[&self.node].turn.is_own() && state.waiting.iter().any(|node| *node != self.node)
+    }
+
+    fn report_digests(&self, digests: Digests) {
+        self.memory.state().digests.insert(self.node, digests);
     }
 
     fn subscribe(&self, wake: Wake) {

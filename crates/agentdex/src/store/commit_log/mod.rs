@@ -3,6 +3,7 @@
 //!
 //! - `turn`: turns of the stores, so that they rarely decide in vain
 //! - `etcd`: the log of a cluster in etcd
+//! - `agreement`: differences between stores
 //! - `memory`: a log in memory, for tests; `tests`, `history`: stores with such a log, and the check of their history
 
 use std::{fmt, future, path::Path, pin::Pin, sync::Arc, time::Duration};
@@ -10,11 +11,13 @@ use std::{fmt, future, path::Path, pin::Pin, sync::Arc, time::Duration};
 use sled::IVec;
 use uuid::Uuid;
 
-use super::overlay::Pairs;
+use super::{digests::Digests, overlay::Pairs};
 #[cfg(doc)]
 use crate::Error;
 use crate::change::{Epoch, Position, Timestamp};
 
+#[cfg(any(test, feature = "cluster"))]
+mod agreement;
 #[cfg(test)]
 mod copies;
 #[cfg(any(test, feature = "cluster"))]
@@ -98,6 +101,9 @@ pub(crate) trait CommitLog: Send + Sync {
     /// Publishes the progress of the store to the other stores.
     fn report(&self, _progress: Progress) {}
 
+    /// Publishes the digests of the store to the other stores.
+    fn report_digests(&self, _digests: Digests) {}
+
     /// Returns how far the store is behind the log.
     fn delay(&self) -> Option<Delay> {
         None
@@ -165,6 +171,12 @@ pub(crate) struct NodeState {
     pub progress: Progress,
     /// Clock of the node at the time of this update.
     pub clock: Timestamp,
+    /// Last digests of the node.
+    pub digests: Option<Digests>,
+    /// Families of keys whose digest differs from that of most other nodes.
+    pub differs: Vec<String>,
+    /// Names of settings that differ from those of most other nodes.
+    pub settings_differ: Vec<String>,
 }
 
 /// Opens the log when a store is opened.

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use super::{
     super::{
         Broken, Progress,
+        agreement::Values,
         turn::{Node, Turn},
     },
     arrivals::Arrivals,
@@ -23,6 +24,7 @@ use super::{
     nodes::Nodes,
     options::Limits,
 };
+use crate::store::digests::Digests;
 
 /// State shared by the tasks of a log.
 pub(super) struct Log {
@@ -33,6 +35,8 @@ pub(super) struct Log {
     pub name: String,
     /// URL of the node's REST API, for the other nodes.
     pub url: Option<String>,
+    /// Digests of settings that should be the same on all nodes, by name.
+    pub settings: Values,
     pub founded: Founded,
     pub limits: Limits,
     pub state: Mutex<State>,
@@ -42,7 +46,7 @@ pub(super) struct Log {
     pub room: Notify,
     /// Notified when this node starts waiting for its turn, so that it writes its key.
     pub asks: Notify,
-    /// Notified when this node, as the leader, has something to record at once.
+    /// Notified when this node has something to record at once.
     pub to_record: Notify,
     /// Notified when the store reports its progress.
     pub reported: Notify,
@@ -63,6 +67,8 @@ pub(super) struct State {
     pub clocks: Clocks,
     pub positions: SharedPositions,
     pub progress: Progress,
+    /// Last digests of this node.
+    pub digests: Option<Digests>,
     pub currency: Currency,
     /// Size of all commits that have arrived since the start, as stored in etcd.
     pub bytes: u64,

@@ -38,7 +38,7 @@ use super::{
     Appended, Arrived, Away, Broken, CaughtUp, Commit, CommitLog, Delay, LastCommit, LogStatus, NewStore, OpenLog,
     OpenedLog, Progress, Wake, turn::Turn,
 };
-use crate::change::Position;
+use crate::{change::Position, store::digests::Digests};
 
 mod append;
 mod arrivals;
@@ -138,6 +138,7 @@ impl EtcdLog {
             positions: SharedPositions::default(),
             clocks: Clocks::new(options.name.clone(), limits.skew, clocks::now()),
             progress: Progress { number: last, synced: last },
+            digests: None,
             currency: Currency::new(last),
             bytes: 0,
             attempt: None,
@@ -146,7 +147,7 @@ impl EtcdLog {
             is_full: false,
             wake: None,
         };
-        let NodeOptions { name, url, .. } = options.clone();
+        let NodeOptions { name, url, settings, .. } = options.clone();
         let (changed, room, asks, to_record, reported, reading) = Default::default();
         let state = Mutex::new(state);
         let log = Arc::new(Log {
@@ -155,6 +156,7 @@ impl EtcdLog {
             node,
             name,
             url,
+            settings,
             founded,
             limits,
             state,
@@ -302,6 +304,11 @@ impl CommitLog for EtcdLog {
         self.log.reported.notify_waiters();
     }
 
+    fn report_digests(&self, digests: Digests) {
+        self.log.state().digests = Some(digests);
+        self.log.to_record.notify_one();
+    }
+
     fn delay(&self) -> Option<Delay> {
         let behind_for = self.log.state().currency.current_at.elapsed();
         Some(Delay { behind_for, limit: self.log.limits.stale })
@@ -309,7 +316,6 @@ impl CommitLog for EtcdLog {
 
     fn status(&self) -> Option<LogStatus> {
         let state = self.log.state();
-        let nodes = state.nodes.entries.iter().map(|(name, entry)| (name.clone(), entry.clone().into()));
         Some(LogStatus {
             cluster: self.log.founded.place.cluster.clone(),
             node: self.log.name.clone(),
@@ -320,7 +326,7 @@ impl CommitLog for EtcdLog {
             broken: state.broken.clone().map(|Broken(reason)| reason),
             is_full: state.is_full,
             clock_error: state.clocks.error(state.nodes.leader.as_deref(), clocks::now()),
-            nodes: nodes.collect(),
+            nodes: state.nodes.states(),
         })
     }
 

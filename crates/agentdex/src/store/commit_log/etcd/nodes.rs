@@ -6,10 +6,13 @@ use agentdex_etcd::KeyValue;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{NodeState, Progress},
+    super::{
+        NodeState, Progress,
+        agreement::{Values, wrong},
+    },
     clocks::{self, Moment},
 };
-use crate::change::Timestamp;
+use crate::{change::Timestamp, store::digests::Digests};
 
 /// State of a node, as the node publishes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +30,12 @@ pub(crate) struct NodeEntry {
     pub synced: u64,
     /// Clock of the node at the time of this update.
     pub clock: Timestamp,
+    /// Digests of settings that should be the same on all nodes, by name.
+    #[serde(default, skip_serializing_if = "Values::is_empty")]
+    pub settings: Values,
+    /// Last digests of the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digests: Option<Digests>,
 }
 
 /// Nodes that are present in etcd.
@@ -50,13 +59,34 @@ pub(super) struct Nodes {
     pub leader: Option<String>,
 }
 
-impl From<NodeEntry> for NodeState {
-    fn from(NodeEntry { url, version, number, synced, clock, .. }: NodeEntry) -> NodeState {
-        NodeState { url, version, progress: Progress { number, synced }, clock }
-    }
-}
-
 impl Nodes {
+    /// Returns the states of all nodes, with their differences from each other.
+    pub fn states(&self) -> Vec<(String, NodeState)> {
+        let settings = self.entries.iter().map(|(name, entry)| (name.as_str(), &entry.settings)).collect();
+        let computed = |entry: &NodeEntry| entry.digests.clone().filter(|digests| digests.problem.is_none());
+        let digests: Vec<_> =
+            self.entries.iter().filter_map(|(name, entry)| Some((name.as_str(), computed(entry)?))).collect();
+        // Digests computed after another commit say nothing.
+        let last = digests.iter().map(|(_, digests)| digests.number).max();
+        let digests = digests.iter().filter(|(_, digests)| Some(digests.number) == last);
+        let digests = digests.map(|(name, digests)| (*name, &digests.families)).collect();
+        let leader = self.leader.as_deref();
+        let state = |(name, entry): (&String, &NodeEntry)| {
+            let NodeEntry { url, version, number, synced, clock, digests: own, .. } = entry.clone();
+            let state = NodeState {
+                url,
+                version,
+                progress: Progress { number, synced },
+                clock,
+                digests: own,
+                differs: wrong(name, &digests, leader),
+                settings_differ: wrong(name, &settings, leader),
+            };
+            (name.clone(), state)
+        };
+        self.entries.iter().map(state).collect()
+    }
+
     /// Records the present leader, or that there is none.
     pub fn note_leader(&mut self, kv: Option<&KeyValue>) {
         self.leader = kv.filter(|kv| kv.version > 0).and_then(|kv| String::from_utf8(kv.value.to_vec()).ok());

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use agentdex_etcd::Options as Connection;
 
+use super::super::agreement::Values;
+
 /// Options of a node of a cluster.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeOptions {
@@ -14,6 +16,8 @@ pub(crate) struct NodeOptions {
     pub name: String,
     /// URL of the node's REST API, for the other nodes.
     pub url: Option<String>,
+    /// Digests of settings that should be the same on all nodes, by name.
+    pub settings: Values,
     /// True if this node founds the cluster if etcd has no such cluster.
     pub is_first: bool,
     pub limits: Limits,

@@ -130,10 +130,14 @@ impl Log {
 
     /// Returns the value of this node's key.
     fn entry(&self) -> Vec<u8> {
-        let Progress { number, synced } = self.state().progress;
+        let (Progress { number, synced }, digests) = {
+            let state = self.state();
+            (state.progress, state.digests.clone())
+        };
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let (run, url) = (self.run(), self.url.clone());
-        let entry = NodeEntry { run, url, version, number, synced, clock: Timestamp::now() };
+        let (run, url, settings) = (self.run(), self.url.clone(), self.settings.clone());
+        let clock = Timestamp::now();
+        let entry = NodeEntry { run, url, version, number, synced, clock, settings, digests };
         serde_json::to_vec(&entry).unwrap_or_default()
     }
 

@@ -164,7 +164,7 @@ impl Etcd {
     /// Returns the options of a node.
     fn node(&self, number: usize, is_first: bool) -> NodeOptions {
         let (cluster, name, connection) = (CLUSTER.to_owned(), format!("node-{number}"), self.connection());
-        NodeOptions { connection, cluster, name, url: None, is_first, limits: LIMITS }
+        NodeOptions { connection, cluster, name, url: None, settings: Default::default(), is_first, limits: LIMITS }
     }
 
     /// Opens the log for a node whose store is new to the log.

@@ -1,0 +1,54 @@
+//! `Digests`: digests of all replicated keys and values of a store after a commit. The stores with a shared log compare
+//! them, since the checksum in each commit doesn't include everything.
+
+use std::collections::BTreeMap;
+
+use ring::digest::{Context, SHA256};
+use serde::{Deserialize, Serialize};
+use sled::IVec;
+
+use super::{layout, overlay::Pairs};
+use crate::Result;
+
+/// Digests of a store, or the reason why there are none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Digests {
+    /// Number of the commit after which the digests were computed.
+    pub number: u64,
+    /// Digests in hexadecimal by family of keys. Empty families are omitted.
+    #[serde(default)]
+    pub families: BTreeMap<String, String>,
+    /// Reason why they couldn't be computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Digests {
+    /// Computes the digests of the given pairs: all pairs of a store after the commit `number`, ascending by key.
+    pub fn of(number: u64, pairs: Result<impl Iterator<Item = Result<(IVec, IVec)>>>) -> Digests {
+        match pairs.and_then(digests) {
+            Ok(families) => Digests { number, families, problem: None },
+            Err(error) => Digests { number, families: BTreeMap::new(), problem: Some(error.to_string()) },
+        }
+    }
+}
+
+fn digests(pairs: impl Iterator<Item = Result<(IVec, IVec)>>) -> Result<BTreeMap<String, String>> {
+    let mut families: BTreeMap<&str, Context> = BTreeMap::new();
+    for pair in pairs {
+        let (key, value) = pair?;
+        let Some(family) = layout::family_of(&key) else { continue };
+        let context = families.entry(family).or_insert_with(|| Context::new(&SHA256));
+        for part in [&key, &value] {
+            context.update(&(part.len() as u64).to_be_bytes());
+            context.update(part);
+        }
+    }
+    let hexadecimal = |context: Context| context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(families.into_iter().map(|(family, context)| (family.to_owned(), hexadecimal(context))).collect())
+}
+
+/// True for the pairs of a commit after which digests are computed.
+pub(super) fn are_asked_for(pairs: &Pairs) -> bool {
+    pairs.iter().any(|(key, _)| *key == layout::DIGESTS_KEY)
+}
