@@ -229,7 +229,7 @@ fn own_export_changes_nothing_and_a_lesser_one_replaces_an_agent_only_when_asked
     let refused = run(&["register", &file, "--url", server.url()]);
     assert_eq!(refused.status.code(), Some(1));
     let said = stderr(&refused);
-    for words in ["its original document (format a2a)", "the actions ", "--replace"] {
+    for words in ["the stored original document (format a2a)", "the actions ", "--replace"] {
         assert!(said.contains(words), "{said}");
     }
     assert_eq!(stdout(&export("a2a")), card);

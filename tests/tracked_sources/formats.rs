@@ -42,7 +42,7 @@ fn poll_keeps_what_is_there_in_another_format_and_says_why() {
     source.serve(&card("a", "second"));
     let state = fixture.refresh("urn:card:a");
     let error = state.last_error.clone().unwrap();
-    assert!(error.contains("its original document (format aos)") && error.contains("`replace=true`"), "{error}");
+    assert!(error.contains("the stored original document (format aos)") && error.contains("`replace=true`"), "{error}");
     assert_eq!(fixture.thing("urn:card:a")["description"], "first");
     assert_eq!(formats(&fixture), ["a2a", "aos"], "not even what says that the source is stale drops it");
     let refused = block_on(fixture.registry.refresh_source("urn:card:a")).unwrap_err();

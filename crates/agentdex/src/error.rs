@@ -321,10 +321,7 @@ pub enum Error {
         id: String,
     },
     /// The access of the Thing can't be changed: the Thing is a part of documents, and inherits their access.
-    #[error(
-        "{id:?} is a part of {}, and inherits its access; change the access of the document instead",
-        documents_of(documents)
-    )]
+    #[error("{id:?} is a part of {}", documents_of(documents))]
     PartOfDocument {
         /// Id of the part.
         id: String,
@@ -424,8 +421,12 @@ pub enum Error {
     #[error("etcd is out of space; nothing was written. Compact and defragment etcd, and disarm its alarm")]
     LogFull,
     /// The clock of this node of a cluster differs from those of most other nodes. Nothing was written.
-    #[error("the clock of this node is {} s {} the clocks of most other nodes; nothing was written. Correct the clock, or \
-        ask another node", ahead.unsigned_abs().div_ceil(1000), if *ahead > 0 { "ahead of" } else { "behind" })]
+    #[error(
+        "the clock of this node is {} s {} the clocks of most other nodes; nothing was written. Correct the clock, or \
+         send the write to another node",
+        ahead.unsigned_abs().div_ceil(1000),
+        if *ahead > 0 { "ahead of" } else { "behind" }
+    )]
     ClockSkew {
         /// How far the clock is ahead, in milliseconds. Negative if it is behind.
         ahead: i64,
@@ -715,7 +716,7 @@ fn lossy_import(id: &str, format: &str, dropped: &str, edits: &[String]) -> Stri
 
 /// Names the content that an import would drop.
 fn dropped(original: Option<&str>, losses: &Losses) -> String {
-    match original.map(|format| format!("its original document (format {format})")) {
+    match original.map(|format| format!("the stored original document (format {format})")) {
         None => losses.to_string(),
         Some(original) if losses.is_empty() => original,
         Some(original) => format!("{original}, {losses}"),
@@ -727,11 +728,16 @@ fn served_version(version: Option<&str>) -> String {
     version.map_or_else(|| "the description without a version".to_owned(), |version| format!("the version {version:?}"))
 }
 
-/// Describes the documents that a part belongs to.
+/// Describes the documents that a part belongs to, and says what to do.
 fn documents_of(documents: &[String]) -> String {
+    let of_one = "and inherits its access; change the access of the document instead";
     match documents {
-        [] => "a document".to_owned(),
-        documents => format!("the document of {}", documents.join(", ")),
+        [] => format!("a document, {of_one}"),
+        [document] => format!("the document of {document}, {of_one}"),
+        several => format!(
+            "the documents of {}, and inherits their access; change the access of these documents instead",
+            several.join(", ")
+        ),
     }
 }
 

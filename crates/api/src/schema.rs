@@ -29,7 +29,7 @@ impl PartialSchema for QueryParameters {
         let threshold = ObjectBuilder::new().schema_type(Type::Number).minimum(Some(0)).maximum(Some(1));
         let object = ObjectBuilder::new()
             .schema_type(Type::Object)
-            .description(Some("A query and filters, as in `GET /search`."))
+            .description(Some("A query and filters, as in `GET /search`, but without filters by time."))
             .property("q", text().max_length(Some(MAX_QUERY_BYTES)).description(Some("The query text.")))
             .property("mode", Ref::from_schema_name(<Mode as ToSchema>::name()))
             .property(

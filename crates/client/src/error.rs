@@ -17,7 +17,10 @@ pub enum Error {
         reason: String,
     },
     /// The API key doesn't have the format `adx_<id>_<secret>`, or an access token contains invalid characters.
-    #[error("not an agentdex API key; expected adx_<id>_<secret>, as printed by `agentdex keys create`")]
+    #[error(
+        "the API key or access token is malformed; an API key has the form adx_<id>_<secret>, as printed by `agentdex \
+         keys create`"
+    )]
     InvalidApiKey,
     /// A certificate is missing, or can't be parsed.
     #[error("the certificate can't be used: {reason}; use PEM format, which starts with -----BEGIN CERTIFICATE-----")]

@@ -154,7 +154,8 @@ impl Authorizer {
                 origin(&form.href).unwrap_or_default(),
                 match inputs.as_slice() {
                     [] => String::new(),
-                    inputs => format!(", or a value for the input {}", inputs.join(", ")),
+                    [input] => format!(", or a value for the input {input}"),
+                    inputs => format!(", or values for the inputs {}", inputs.join(", ")),
                 }
             ),
         };
@@ -201,7 +202,9 @@ impl Authorizer {
                 let endpoint = text("token").and_then(|endpoint| description.resolve(endpoint));
                 let endpoint = endpoint.ok_or_else(|| Error::Setting {
                     setting: format!("credentials.{name}"),
-                    reason: "the security scheme has no token endpoint; give a token instead of id:secret".into(),
+                    reason:
+                        "the security scheme has no token endpoint; give a token instead of client-id:client-secret"
+                            .into(),
                 })?;
                 let token = self.token(name, &endpoint, definition, form, &credential, caller).await?;
                 Grant::Bearer { token, place }

@@ -12,6 +12,9 @@ pub(super) struct Choice {
     pub(super) fit: Fit,
 }
 
+/// Maximum number of names listed in an error.
+const MOST_LISTED: usize = 20;
+
 /// Names of actions that messages are for, in any case.
 const MESSAGE_ACTIONS: [&str; 9] =
     ["ask", "chat", "message", "sendmessage", "send_message", "talk", "invoke", "run", "query"];
@@ -159,8 +162,12 @@ pub(super) fn message_action(
 }
 
 fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let names: Vec<&str> = names.take(20).collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    let names: Vec<&str> = names.collect();
+    match names.split_at_checked(MOST_LISTED) {
+        _ if names.is_empty() => "none".to_owned(),
+        Some((first, more)) if !more.is_empty() => format!("{} and {} more", first.join(", "), more.len()),
+        _ => names.join(", "),
+    }
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ pub enum Error {
         failures: Vec<(String, Error)>,
     },
     /// A stored conversation or run can't be restored.
-    #[error("the stored conversation can't be read: {reason}")]
+    #[error("the stored conversation or run can't be read: {reason}")]
     InvalidHistory {
         /// Reason why it can't be restored.
         reason: String,

@@ -218,7 +218,7 @@ fn restore_for(purpose: Purpose, file: impl Read, directory: &Path) -> Result<Re
     let content = store::restore(directory, &mut pairs, purpose)?;
     for (what, said, found) in [
         ("the number of descriptions", head.records.to_string(), content.records.to_string()),
-        ("the end of the log", head.seq.to_string(), content.last.to_string()),
+        ("the last position in the log", head.seq.to_string(), content.last.to_string()),
         ("the epoch of the store", head.epoch.to_string(), content.epoch.to_string()),
         ("the id of the registry", head.registry.to_string(), content.registry.to_string()),
     ] {
@@ -229,8 +229,8 @@ fn restore_for(purpose: Purpose, file: impl Read, directory: &Path) -> Result<Re
     let mut warnings = Vec::new();
     if !is_summed {
         warnings.push(
-            "the backup was taken by an earlier version of agentdex, so the time and version in it are not protected \
-             by a checksum"
+            "the backup was taken by an earlier version of agentdex, so no checksum protects the time and the version \
+             in its header"
                 .to_owned(),
         );
     }
@@ -573,7 +573,7 @@ mod tests {
         };
         let (head, _) = read(&before).unwrap();
         for (from, to, words) in [
-            ("\"seq\":1", "\"seq\":9", "the end of the log is 9 in the header, but 1 in the content"),
+            ("\"seq\":1", "\"seq\":9", "the last position in the log is 9 in the header, but 1"),
             ("\"records\":1", "\"records\":2", "the number of descriptions is 2 in the header, but 1 in the content"),
             (&head.epoch.to_string(), &Epoch(1).to_string(), "the epoch of the store is"),
             (&head.registry.to_string(), &uuid::Uuid::nil().to_string(), "the id of the registry is 00000000-"),

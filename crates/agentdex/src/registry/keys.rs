@@ -168,7 +168,8 @@ impl Keys {
             return Err(Error::LimitExceeded { what: "number of API keys", maximum: MAX_KEYS as u64 });
         }
         let text = Token::from_random(&random());
-        let malformed = || Error::Store { doing: "creating an API key", source: "it can't be read".into() };
+        let malformed =
+            || Error::Store { doing: "creating an API key", source: "the generated key can't be parsed".into() };
         let token = Token::parse(&text).ok_or_else(malformed)?;
         let created = Timestamp::now();
         let expires = new.ttl.map(|ttl| created.plus_seconds(ttl));

@@ -10,7 +10,7 @@ use crate::{
     td::{Document, Violation, merge_patch},
 };
 
-/// The member with the result of a check.
+/// Member with the result of verifying the signature of a card.
 pub(super) const SIGNATURE: &str = "agentdex:signature";
 /// Member for a stale source.
 pub(super) const STATUS: &str = "agentdex:status";
@@ -81,8 +81,10 @@ fn member(description: &str, name: &str) -> Option<Value> {
 /// with its time, so that a verification alone changes nothing.
 pub(super) fn with_signature(description: &str, before: Option<&str>, found: &Verification) -> Result<String> {
     let same = before.and_then(signature).filter(|before| is_same(before, found));
-    let member = serde_json::to_value(same.as_ref().unwrap_or(found))
-        .map_err(|error| Error::Store { doing: "writing the result of a check", source: error.into() })?;
+    let member = serde_json::to_value(same.as_ref().unwrap_or(found)).map_err(|error| Error::Store {
+        doing: "writing the result of a signature verification",
+        source: error.into(),
+    })?;
     // A patch alone would merge it into the existing member.
     let without = merge_patch::apply(description, &patch([(SIGNATURE.to_owned(), Value::Null)]))?;
     Ok(merge_patch::apply(&without, &patch([(SIGNATURE.to_owned(), member)]))?)

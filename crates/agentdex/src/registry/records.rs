@@ -91,7 +91,7 @@ impl Registry {
         if !is_kept {
             let message = format!(
                 "in this registry, the owner is not a member of the namespace, so the Thing is {} and in no namespace; \
-                 claim the namespace, then change the access",
+                 claim the namespace or add the owner to it, then change the access",
                 access.visibility
             );
             warnings.push(Violation::new("/namespace", "namespace-not-kept", message));

@@ -47,11 +47,17 @@ impl Registry {
 
     fn part_left(&self, part: &str, documents: &[String]) -> Option<Violation> {
         let seen: Vec<&str> = documents.iter().map(String::as_str).filter(|document| self.sees(document)).collect();
-        let message = format!(
-            "{part} is no longer a part of the documents of {}; the documents only refer to {part}. If {part} is \
-             removed, the next import of the documents declares it again",
-            named(&seen)
-        );
+        let message = match seen.as_slice() {
+            [document] => format!(
+                "{part} is no longer a part of the document of {document}; the document only refers to {part}. If \
+                 {part} is removed, the next import of the document declares it again"
+            ),
+            several => format!(
+                "{part} is no longer a part of the documents of {}; the documents only refer to {part}. If {part} is \
+                 removed, the next import of any of these documents declares it again",
+                named(several)
+            ),
+        };
         (!seen.is_empty()).then(|| Violation::new("", "part-left", message))
     }
 

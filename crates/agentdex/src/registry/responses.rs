@@ -8,6 +8,9 @@ use crate::{
     sacp::{Answer, DataContract, Expected, Given, read_answer},
 };
 
+/// Maximum number of actions named in an error.
+const MOST_NAMED: usize = 20;
+
 impl Registry {
     /// Reads an agent's answer to an action as an SACP response, and validates its data against the action's `output`.
     ///
@@ -34,10 +37,13 @@ impl Registry {
                 .into_iter()
                 .flatten()
                 .map(|(name, _)| name.as_str())
-                .take(20)
+                .take(MOST_NAMED)
                 .collect();
             return Err(refuse(match names.is_empty() {
                 true => "it has no actions".to_owned(),
+                false if names.len() == MOST_NAMED => {
+                    format!("its first {MOST_NAMED} actions are {}", names.join(", "))
+                }
                 false => format!("its actions are {}", names.join(", ")),
             }));
         };

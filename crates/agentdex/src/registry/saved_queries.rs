@@ -461,7 +461,7 @@ impl Registry {
         let starting = registry.clone();
         queries.follow_store(move || {
             if let Err(error) = start_queries_of(starting.clone()) {
-                tracing::warn!(%error, "queries that another node saved can't be loaded before the next start");
+                tracing::warn!(%error, "queries saved by another node can't be loaded until this node is restarted");
             }
         });
         let stored = self.0.store.local().queries()?.into_iter();
@@ -533,7 +533,7 @@ impl Registry {
             };
             match self.save(query_name, query, AccessRequest::default(), check) {
                 Ok(_) => {
-                    tracing::info!(name, "recomputing the threshold that an older version stored for a saved query")
+                    tracing::info!(name, "recomputed the threshold that an older version stored for a saved query")
                 }
                 Err(Error::NoSuchQuery { .. }) => {}
                 Err(error @ (Error::IndexRebuilding { .. } | Error::ConsistencyTimeout { .. })) => return Err(error),

@@ -29,7 +29,7 @@ impl Registry {
             }
         }
         let message = format!(
-            "the URL of this agent is already registered under a different name ({}), so this document got a new id; \
+            "the URL of this agent is already registered with a different name (as {}), so this document got a new id; \
              if both are the same agent, remove the new Thing ({own:?}), and import the document under the existing id \
              (`id`, `--id`)",
             named.join(", ")

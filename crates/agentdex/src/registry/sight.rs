@@ -157,7 +157,9 @@ impl Registry {
         let owner = match (&known, caller) {
             (Some(known), caller) if may_everything || caller == Some(&known.owner) => &known.owner,
             (Some(known), _) => return Err(is_taken(known)),
-            (None, None) => return refused("only callers with an API key or a token can claim a namespace"),
+            (None, None) => {
+                return refused("only callers with an API key, a token, or a client certificate can claim a namespace");
+            }
             (None, Some(_)) if name.is_domain() && !may_everything && proof.is_none() => {
                 return refused("only an admin can claim a domain name, unless the domain serves a proof of ownership");
             }

@@ -133,7 +133,8 @@ fn interface(forms: Vec<Form>, place: &str) -> Result<Form> {
             ),
         },
         None => {
-            Error::Unsupported { what: format!("any known A2A interface; its card only offers {}", offered.join(", ")) }
+            let offered = if offered.is_empty() { "no interface".to_owned() } else { offered.join(", ") };
+            Error::Unsupported { what: format!("any known A2A interface; its card offers {offered}") }
         }
     })
 }

@@ -22,7 +22,8 @@ pub(super) fn params(call: &Call, asking: &Asking) -> Result<CallToolRequestPara
             let name = input.as_ref().and_then(|input| input.get("name")?.as_str());
             let name = name.ok_or_else(|| Error::NoForm {
                 id: call.description.id().to_owned(),
-                reason: "the tool is missing; name it in the form (`mcp:tool`) or in the input (`name`)".into(),
+                reason: "the name of the tool is missing; set it in the form (`mcp:tool`) or in the input (`name`)"
+                    .into(),
             })?;
             (name.to_owned(), input.as_ref().and_then(|input| input.get("arguments")).cloned())
         }

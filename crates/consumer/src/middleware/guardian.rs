@@ -89,7 +89,7 @@ impl ReportSteps {
         let request = json!({"jsonrpc": "2.0", "id": Uuid::new_v4().to_string(), "method": method, "params": params});
         let denied = |reason: String| Error::Denied { by: "the guardian".into(), reason };
         let answer = self.guardian.report_step(&request).await;
-        let answer = answer.map_err(|error| denied(format!("it can't be reached: {error}")))?;
+        let answer = answer.map_err(|error| denied(format!("the request to it failed: {error}")))?;
         let result = answer.get("result").ok_or_else(|| denied(format!("it returned no decision: {answer}")))?;
         let said = || result.get("message").and_then(Value::as_str).unwrap_or("no reason given").to_owned();
         match result.get("decision").and_then(Value::as_str) {

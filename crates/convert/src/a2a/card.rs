@@ -163,8 +163,8 @@ fn check_version(members: &Map<String, Value>, generation: Generation, findings:
     }
     findings.add(&Path::ROOT.member("protocolVersion"), "version-mismatch", || {
         format!(
-            "the card declares version {version:?}, but has the structure of {generation}; it is read as \
-            {generation}"
+            "the card declares version {version:?}, but has the structure of version {generation}; it is read as \
+             version {generation}"
         )
     });
 }

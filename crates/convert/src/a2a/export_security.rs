@@ -287,7 +287,7 @@ impl<'t> Resolver<'t> {
     fn charge(&mut self, work: usize) -> Result<(), String> {
         self.work += work;
         match self.work > MOST_WORK {
-            true => Err("there are more combinations of schemes than a card can list".into()),
+            true => Err("there are too many combinations of schemes".into()),
             false => Ok(()),
         }
     }

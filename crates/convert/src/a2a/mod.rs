@@ -122,7 +122,9 @@ impl FromStr for Generation {
             "1" | "1.0" => Ok(Generation::V1),
             _ if version.starts_with("0.2.") || version.starts_with("0.3.") => Ok(Generation::V0),
             _ if version.starts_with("1.0.") => Ok(Generation::V1),
-            _ => Err(format!("there is no agent card of version {version:?}; supported versions are 0.3 and 1.0")),
+            _ => {
+                Err(format!("there is no agent card of version {version:?}; supported versions are 0.2, 0.3, and 1.0"))
+            }
         }
     }
 }

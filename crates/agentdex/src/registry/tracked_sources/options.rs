@@ -138,7 +138,10 @@ fn convert(fetched: &FetchedDocument<'_>) -> Result<Conversion> {
                 .map_err(|error| name_format(error.into(), fetched))
         }
         None => {
-            let reason = format!("{} documents can be imported, but not tracked by URL", fetched.format);
+            let reason = format!(
+                "{} documents can be imported, but not tracked by URL; register the document as a file",
+                fetched.format
+            );
             Err(Error::FetchRefused { url: shown(fetched.url), reason })
         }
     }

@@ -333,7 +333,7 @@ impl<'s> Comparison<'s> {
         let mut outcome = match judge.admits(to, value, 0) {
             Admits::Yes => Outcome::FITS,
             Admits::No => self.refused(value, to),
-            Admits::Unknown => self.unstated(|| format!("might not be allowed to be {}", shown(value))),
+            Admits::Unknown => self.unstated(|| format!("may be {}, which might not be allowed", shown(value))),
         };
         if taken.values().is_none_or(|values| !has_value(values, value)) {
             outcome.and(self.annotations(given, Kinds::of(value), taken));
@@ -440,6 +440,7 @@ impl<'s> Comparison<'s> {
         let mut outcome = Outcome::FITS;
         let note = |is: &str, at: u64| {
             let may = is.replacen("is ", "may be ", 1).replacen("has ", "may have ", 1);
+            let unit = if at == 1 { unit.trim_end_matches('s') } else { unit };
             Note::new(format!("it {is} {at}{unit}"), format!("{may} {at}{unit}"))
         };
         if given.least < taken.least {

@@ -72,7 +72,11 @@ pub(super) fn write(results: QueryResults<'_>, format: Format) -> Result<Vec<u8>
         }
         (QueryResults::Solutions(solutions), Some(format)) => write_solutions(solutions, format),
         (QueryResults::Graph(statements), None) => write_statements(statements, format),
-        _ => Err(Error::InvalidQuery { message: "its results can't be written in the requested format".to_owned() }),
+        _ => {
+            let message = "its results can't be written in the requested format: SELECT and ASK support JSON, XML, \
+                           CSV, and TSV; CONSTRUCT and DESCRIBE support JSON-LD, N-Triples, Turtle, and N-Quads";
+            Err(Error::InvalidQuery { message: message.to_owned() })
+        }
     }
 }
 
