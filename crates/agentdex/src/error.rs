@@ -415,7 +415,7 @@ pub enum Error {
     #[error("the outcome of this write is unknown; read the Thing before you repeat the write")]
     OutcomeUnknown,
     /// The log of the cluster does not respond. Nothing was written.
-    #[error("the log of the cluster does not respond; nothing was written")]
+    #[error("the log of the cluster does not respond; nothing was written. Try again later")]
     LogUnavailable,
     /// etcd has no space for the log of the cluster. Nothing was written.
     #[error("etcd is out of space; nothing was written. Compact and defragment etcd, and disarm its alarm")]

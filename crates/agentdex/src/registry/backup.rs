@@ -321,7 +321,7 @@ impl<R: BufRead> Summing<R> {
         }
         match self.file.fill_buf().map_err(unreadable)? {
             [] => Ok(()),
-            _ => Err(invalid("it contains unexpected data after the end".to_owned())),
+            _ => Err(invalid("it contains unexpected data after the end of the backup".to_owned())),
         }
     }
 }

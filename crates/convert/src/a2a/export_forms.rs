@@ -172,7 +172,7 @@ fn reached_by_http<'t>(thing: &'t Object, base: Option<&str>, skill_of: impl Fn(
         for form in forms_of(action) {
             if let Some(subprotocol) = text(form, "subprotocol") {
                 protocols.insert(match text(form, CARD) {
-                    Some(url) => format!("an A2A agent with its own card at {url}"),
+                    Some(url) => format!("forms of an A2A agent with its own card at {url}"),
                     None => subprotocol.to_owned(),
                 });
                 continue;

@@ -186,7 +186,8 @@ impl<'t> ThingSecurity<'t> {
         }
         if alternatives.is_empty() && !resolved.is_empty() {
             return Err(
-                "the scheme is `auto`, but a card must name the scheme; declare it in `securityDefinitions`".into()
+                "the scheme is `auto`, but a card must name the actual scheme; replace `auto` in `securityDefinitions`"
+                    .into(),
             );
         }
         Ok(alternatives)

@@ -348,7 +348,7 @@ mod tests {
             (
                 list(json!({"type": "object", "properties": {}})),
                 list(place("number")),
-                "/properties/where/items/properties/lat `where`: the member is missing; it must be a number",
+                "/properties/where/items/properties/lat `where`: the member `lat` is missing; it must be a number",
             ),
         ];
         for (from, to, expected) in cases {

@@ -580,8 +580,8 @@ impl<'s> Comparison<'s> {
                         let is_loose = others.is_none();
                         let taker = self.taker;
                         let lacking = self.cannot(|| {
-                            let reason =
-                                format!("the member is missing; it must be {}", article(&taker.describe_at(wanted, 0)));
+                            let (name, expected) = (&member.name, article(&taker.describe_at(wanted, 0)));
+                            let reason = format!("the member `{name}` is missing; it must be {expected}");
                             Note::new(reason, "may be absent".to_owned())
                         });
                         Outcome { is_loose, ..lacking }
@@ -617,7 +617,10 @@ impl<'s> Comparison<'s> {
             let step = || Step::Member(member.name.clone());
             outcome.and(match (is_closed, member.is_required) {
                 (true, true) => self
-                    .cannot(|| Note::new("the member isn't allowed".to_owned(), "isn't allowed".to_owned()))
+                    .cannot(|| {
+                        let reason = format!("the member `{}` isn't allowed", member.name);
+                        Note::new(reason, "isn't allowed".to_owned())
+                    })
                     .within(step),
                 (true, false) => self.may_fail(|| "isn't allowed".to_owned()).within(step),
                 (false, true) => self.pair(member.at, wanted).within(step),

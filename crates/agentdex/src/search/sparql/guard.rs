@@ -38,7 +38,7 @@ pub(super) fn check(text: &str) -> Result<()> {
         }
         signs = if matches!(first, '!' | '-' | '+' | '^') { signs + 1 } else { 0 };
         if signs > MAX_SIGNS {
-            return Err(limit("number of consecutive symbols in a SPARQL query", MAX_SIGNS));
+            return Err(limit("number of consecutive symbols (! - + ^) in a SPARQL query", MAX_SIGNS));
         }
         match first {
             '(' | '[' | '{' => {
