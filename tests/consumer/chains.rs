@@ -297,7 +297,7 @@ fn another_try_has_the_input_and_the_instruction() {
             Some(object(json!({"city": text, "days": {"type": "integer"}}))),
             json!({"city": "Bonn"}),
             Err(
-                "the input (expected an object with city (string), days (integer)) has no free-text member for the instruction of a later agent (\"Say it in German.\")",
+                "the input (expected an object with city (string), days (integer)) has no free-text member for the retry instruction of a later agent in the chain (\"Say it in German.\")",
             ),
         ),
     ] {

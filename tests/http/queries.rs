@@ -93,7 +93,7 @@ fn bad_queries_are_refused_with_what_is_wrong() {
             "a",
             json!({"q": "x", "mode": "lexical", "threshold": 0.5}),
             "invalid-query",
-            "requires mode `hybrid` or `semantic`",
+            "requires the mode `hybrid` or `semantic`",
         ),
         ("a", json!({"threshold": 0.5}), "invalid-query", "`threshold` requires `q`"),
         ("a", json!({"q": "x", "mode": "semantic", "threshold": 1.5}), "invalid-query", "between 0 and 1"),

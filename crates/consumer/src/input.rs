@@ -338,7 +338,11 @@ pub(super) fn with_instruction(
         places.filter_map(|known| free.iter().find(|name| name.eq_ignore_ascii_case(known)).copied()).collect();
     let is_open = |name: &&&str| !members.contains_key(**name);
     let Some(name) = places.iter().find(is_open).or(places.first()) else {
-        return Err(no_place(affordance, &format!("instruction of a later agent ({instruction:?})"), schema));
+        return Err(no_place(
+            affordance,
+            &format!("retry instruction of a later agent in the chain ({instruction:?})"),
+            schema,
+        ));
     };
     let mut members = members.clone();
     let text = match members.get(*name).and_then(Value::as_str) {

@@ -44,8 +44,8 @@ impl Registry {
         let tracker = self.0.network.tracker.as_ref();
         let (Some(registry_url), Some(tracker)) = (registry_url, tracker) else {
             return refused(format!(
-                "{:?} is a domain name; ask an admin to claim it for you (a registry with --public-url can verify \
-                 the domain itself)",
+                "{:?} is a domain name; ask an admin to claim it for you (if the registry is started with \
+                 --public-url, you can prove that the domain is yours)",
                 name.as_str()
             ));
         };

@@ -50,7 +50,7 @@ impl Registry {
 pub(super) fn mode_of(query: &QueryParameters) -> Result<Mode> {
     let refuse = |message: &str| Err(Error::InvalidQuery { message: message.to_owned() });
     match (query.mode.unwrap_or_default(), query.threshold) {
-        (Mode::Lexical, Some(_)) => refuse("`threshold` requires mode `hybrid` or `semantic`"),
+        (Mode::Lexical, Some(_)) => refuse("`threshold` requires the mode `hybrid` or `semantic`"),
         (_, Some(threshold)) if !(0.0..=1.0).contains(&threshold) => refuse("`threshold` must be between 0 and 1"),
         (_, Some(_)) if query.q.is_none() => refuse("`threshold` requires `q`"),
         (Mode::Semantic, _) if query.q.is_none() => refuse("the mode `semantic` requires `q`"),

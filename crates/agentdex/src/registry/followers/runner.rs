@@ -349,7 +349,8 @@ impl Runner {
         if is_long {
             tracing::info!(follower = name, total, "rebuilding from the records");
         }
-        let mut records = Counted { records: self.store.records_unpurged(None), shared: &self.shared, done: 0, total };
+        let mut records =
+            Counted { name, records: self.store.records_unpurged(None), shared: &self.shared, done: 0, total };
         self.follower.rebuild(&mut records, position)?;
         if is_long {
             tracing::info!(follower = name, done = records.done, "rebuilt");
@@ -390,6 +391,8 @@ impl Progress {
 
 /// Counting iterator over records. Ends with an error if a stop is requested.
 struct Counted<'a, R> {
+    /// Name of the follower.
+    name: &'static str,
     records: R,
     shared: &'a Shared,
     done: u64,
@@ -410,7 +413,7 @@ impl<R: Iterator<Item = Result<Record>>> Iterator for Counted<'_, R> {
         let record = self.records.next()?;
         self.done += 1;
         if self.done.is_multiple_of(RECORDS_IN_A_REPORT) {
-            tracing::info!(done = self.done, total = self.total, "rebuilding from the records");
+            tracing::info!(follower = self.name, done = self.done, total = self.total, "rebuilding from the records");
         }
         Some(record)
     }
