@@ -61,9 +61,8 @@ const AROUND: &[Other] = &[
     ("a list of agent cards; import them one by one", is_list_of_cards),
     ("a list of MCP servers; import them one by one", |o| is_array(o, "servers")),
     ("a response to `tools/list`, which doesn't name its server; register the URL of the server", is_tools_answer),
-    ("a response with an agent card in `result`; register that card", |o| {
-        o.contains_key("jsonrpc") || has_card_in(o, "result")
-    }),
+    ("a response with an agent card in `result`; register that card", |o| has_card_in(o, "result")),
+    ("a JSON-RPC message", |o| o.contains_key("jsonrpc")),
     ("an object with an agent card in `agentCard`; register that card", |o| has_card_in(o, "agentCard")),
     ("an object with an agent card in `card`; register that card", |o| has_card_in(o, "card")),
     ("an object with an agent card in `data`; register that card", |o| has_card_in(o, "data")),

@@ -15,5 +15,8 @@ pub(super) fn to_json_1_1(text: &str) -> Result<String> {
 /// # Errors
 /// [`Error::Unsupported`]
 pub(super) fn to_json(_: &str) -> Result<String> {
-    Err(Error::Unsupported { what: "YAML", instead: "convert the document to JSON, or build with the feature `yaml`" })
+    Err(Error::Unsupported {
+        what: "YAML",
+        instead: "convert the document to JSON, or enable the feature `yaml` of agentdex-convert",
+    })
 }

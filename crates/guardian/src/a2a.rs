@@ -99,12 +99,12 @@ fn message(message: &Object, at: &str, faults: &mut Vec<String>) {
     }
     match message.get("parts").and_then(Value::as_array) {
         Some(parts) if !parts.is_empty() && parts.iter().all(Value::is_object) => {}
-        _ => faults.push(format!("{at}/parts: expected a list of objects")),
+        _ => faults.push(format!("{at}/parts: expected a list of one or more objects")),
     }
 }
 
 fn text(object: &Object, name: &str, at: &str, faults: &mut Vec<String>) {
     if object.get(name).and_then(Value::as_str).is_none_or(str::is_empty) {
-        faults.push(format!("{at}/{name}: missing, or not a string"));
+        faults.push(format!("{at}/{name}: missing, empty, or not a string"));
     }
 }

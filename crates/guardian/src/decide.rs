@@ -102,7 +102,7 @@ impl Judge {
         }
         if let Some(version) = known.version.as_deref().filter(|version| *version != origin.version) {
             let message = format!(
-                "the step names version {:?}, but version {:?} is registered",
+                "the step names version {:?} of the agent, but version {:?} is registered",
                 shown(origin.version),
                 shown(version)
             );

@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     signs: &[Sign::strong(has_both), Sign::weak(is_like_card)],
     search_terms: &[],
     import: Some(Import {
-        summary: "Register an agent from its A2A agent card, and track the card's URL",
+        summary: "Register an agent from its A2A agent card, or track the card's URL",
         description: "Accepts cards of versions 0.2, 0.3, and 1.0.",
         media_types: &[("application/json", Syntax::Json), ("application/a2a+json", Syntax::Json)],
         schema: include_str!("schema.json"),

@@ -185,7 +185,7 @@ impl Rendering<'_> {
         let (sayable, others): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(is_sayable);
         if !others.is_empty() {
             let message = match sayable.is_empty() {
-                true => "all requirements need a flow that version 0.3 lacks; the converted card lacks their scheme",
+                true => "all requirements need a flow that version 0.3 lacks; the converted card omits their schemes",
                 false => "some requirements need a flow that version 0.3 lacks; these requirements are left out",
             };
             self.findings.add(path, "requirement", || message.into());

@@ -95,7 +95,7 @@ impl Skills<'_> {
         }
         let is_full = described == MOST_SKILLS;
         if self.is_streaming() && is_full {
-            let message = || "there are too many skills to add an event for streamed messages".into();
+            let message = || "the event for streamed messages is left out, because the card has too many skills".into();
             definitions.findings().add(&list, "too-many-skills", message);
         }
         if self.is_streaming() && !is_full && !self.callables.is_empty() {

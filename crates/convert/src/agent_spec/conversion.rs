@@ -167,7 +167,8 @@ fn without_repetition(mapper: &Mapper<'_, '_>, parts: Vec<(Key, LmosKind)>) -> R
         };
         if mapper.graph.component(first).members != mapper.graph.component(key).members {
             let message = format!(
-                "this component has the same id as {:?}, so both would be the same Thing; change one of the ids",
+                "this component has the same id as the component at {:?}, so both would be the same Thing; change one \
+                 of the ids",
                 mapper.graph.pointer(first),
             );
             return Err(refusal(Violation::new(mapper.graph.pointer(key), "repeated-id", message), Vec::new()));
@@ -183,8 +184,8 @@ fn without_repetition(mapper: &Mapper<'_, '_>, parts: Vec<(Key, LmosKind)>) -> R
 fn check_addresses(mapper: &Mapper<'_, '_>, parts: &[(Key, LmosKind)], findings: &mut Findings) -> Result<()> {
     let deployed = || parts.iter().filter(|(key, _)| !mapper.is_reached(*key)).count();
     if mapper.base.as_ref().is_some_and(Base::is_shared) && deployed() > 1 {
-        let message =
-            "several agents would have this address; include `{id}` or `{name}`, such as https://host/agents/{id}";
+        let message = "several agents would have the address in `base`; include `{id}` or `{name}` in it, such as \
+             https://host/agents/{id}";
         return Err(refusal(Violation::new("", "invalid-base", message), Vec::new()));
     }
     let mut missing = parts.iter().map(|(key, _)| *key).filter(|key| mapper.has_no_target(*key));

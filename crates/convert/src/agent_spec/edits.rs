@@ -60,7 +60,10 @@ pub(super) fn edited(
         left_out += usize::from(!change.is_some_and(|change| change.apply(&mut value)));
     }
     if left_out > 0 {
-        warn(format!("{left_out} of {} edits don't apply to the Thing Description, and are ignored", operations.len()));
+        warn(format!(
+            "edits that don't apply to the Thing Description are ignored (number: {left_out} of {})",
+            operations.len()
+        ));
     }
     match described(value) {
         Ok(description) if is_valid(&description) || !is_valid(&thing.description) => {

@@ -136,7 +136,9 @@ impl Check<'_> {
                 self.error("default", "property-default-type", format!("the default is not of type {}", wanted()))
             }
             Err(Refusal::Unsupported) => {
-                self.error("default", "schema-unsupported", "the SDK can't tell whether a default fits this schema");
+                let message = "the SDK can't check the default against this schema; simplify the schema, or remove the \
+                               default";
+                self.error("default", "schema-unsupported", message);
             }
             // The document as a whole is refused for that.
             Err(Refusal::TooComplex) => {}

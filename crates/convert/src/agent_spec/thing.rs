@@ -179,7 +179,7 @@ impl<'d> Mapper<'_, 'd> {
             findings.warning(|| self.graph.at(key), "schema-cut", || message);
         }
         if schemas.take_broken() {
-            let message = "a `$ref` in a schema has no target in that schema, so the value there is not checked";
+            let message = "a `$ref` has no target in its schema, so the values described by the `$ref` are not checked";
             findings.warning(|| self.graph.at(key), "schema-reference", || message);
         }
         if let Some(program) = self.program(key) {

@@ -156,7 +156,7 @@ fn of_action(key: &str, action: &Value) -> Value {
 fn add_private(agent: &mut Object, findings: &mut Findings) {
     if !agent.contains_key("instructions") {
         let at = Path::ROOT.member("aos:instructions");
-        findings.add(&at, "private", || "the instructions are not stored here; they are exported empty".into());
+        findings.add(&at, "private", || "the Thing doesn't contain the instructions; they are exported empty".into());
         agent.insert("instructions".to_owned(), "".into());
     }
     let list = Path::ROOT.member("aos:resources");
@@ -164,7 +164,7 @@ fn add_private(agent: &mut Object, findings: &mut Findings) {
     for (index, resource) in resources.enumerate() {
         if let Some(resource) = resource.as_object_mut().filter(|resource| !resource.contains_key("content")) {
             findings.add(&list.index(index), "private", || {
-                "the content of the resource is not stored here; it is exported empty".into()
+                "the Thing doesn't contain the content of this resource; the content is exported empty".into()
             });
             resource.insert("content".to_owned(), "".into());
         }

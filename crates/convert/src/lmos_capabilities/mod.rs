@@ -38,7 +38,7 @@ pub(super) const FORMAT: Descriptor = Descriptor {
     signs: &[Sign::likely(signs::is_capability_file)],
     search_terms: &[],
     import: Some(Import {
-        summary: "Register an agent from its LMOS capability file, and track the file's URL",
+        summary: "Register an agent from its LMOS capability file, or track the file's URL",
         description: "",
         media_types: &[("application/json", Syntax::Json)],
         schema: include_str!("schema.json"),
@@ -60,7 +60,7 @@ pub(super) const FORMAT: Descriptor = Descriptor {
         path: "lmos-capabilities",
         summary: "Read a Thing as an LMOS capability file",
         description: "The imported file. For Things registered in another format, a file is generated from their \
-            capabilities.",
+            capabilities and actions.",
         media_types: &[("application/json", None)],
         versions: &[],
         read_version: no_version,

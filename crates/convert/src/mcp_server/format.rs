@@ -36,7 +36,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
     ],
     search_terms: SEARCH_TERMS,
     import: Some(Import {
-        summary: "Register an MCP server from its server.json or Server Card, and track its URL",
+        summary: "Register an MCP server from its server.json or Server Card, or track the document's URL",
         description: "Accepts `server.json` of the MCP registry (schema 2025-12-11; older schemas with a warning), and \
                       Server Cards, including cards that were published before the schema existed. Both can also be \
                       contained in the response of a registry, in a server's response to `initialize`, or in a client \

@@ -248,12 +248,12 @@ fn check(members: &Object, findings: &mut Findings) {
     }
     let version = text("version");
     if is_range(version) {
-        warn("version", "version", format!("{version:?} is a range, not a single version"));
+        warn("version", "version", format!("{version:?} is not a single version, such as 1.2.0"));
     }
     let list = Path::ROOT.member("packages");
     for (index, package) in objects(members, "packages").enumerate() {
         if let Some(version) = input::text(package, "version").filter(|version| is_range(version)) {
-            let message = || format!("{version:?} is a range, not a single version");
+            let message = || format!("{version:?} is not a single version, such as 1.2.0");
             findings.add(&list.index(index).member("version"), "version", message);
         }
     }

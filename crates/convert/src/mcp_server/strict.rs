@@ -285,7 +285,7 @@ impl Writer {
             return None;
         };
         if is_range(version) {
-            self.findings.add(&path, "version", || format!("{version:?} is a range, not a single version"));
+            self.findings.add(&path, "version", || format!("{version:?} is not a single version, such as 1.2.0"));
             return None;
         }
         if version.chars().count() > LONGEST_VERSION {

@@ -78,7 +78,7 @@ fn add_tools<'s>(
         match text(members, "name") {
             None => findings.add(&list.index(index), "tool-name", || "the tool has no name, and is left out".into()),
             Some(name) if !known.insert(name) => {
-                let message = || format!("several tools have the name {name:?}; only the first becomes an action");
+                let message = || format!("several tools have the name {name:?}; only the first is used");
                 findings.add(&list.index(index), "tool-repeated", message);
             }
             Some(name) => tools.push(Tool { name, members }),
@@ -104,8 +104,8 @@ impl Tool<'_> {
             let message = || {
                 let name = self.name;
                 format!(
-                    "a `$ref` in a schema of {name:?} has no target in that schema, so the value there is not \
-                         checked"
+                    "a `$ref` in a schema of {name:?} has no target in that schema, so the values described by the \
+                     `$ref` are not checked"
                 )
             };
             findings.add(&Path::ROOT.member("tools"), "schema-reference", message);
@@ -243,7 +243,9 @@ fn of_action(name: &str, action: &Object, findings: &mut Findings) -> Value {
     match action.get("output").map(json_schema) {
         Some(output) if is_of_object(&output) => put("outputSchema", output),
         Some(_) => {
-            let message = || format!("the output of {name:?} is not an object; an MCP tool can only describe objects");
+            let message = || {
+                format!("the output of {name:?} is left out, because MCP tools can only describe objects as outputs")
+            };
             findings.add(&Path::ROOT.member("actions").member(name), "output-not-object", message);
         }
         None => {}

@@ -128,7 +128,8 @@ impl Check<'_> {
             return invalid(format!("the trusted key {:?} is not for the algorithm {}", entry.kid, entry.alg));
         }
         let mut reason = format!(
-            "the signature with the key {:?} doesn't match the card; the card or the signature was changed",
+            "the signature with the key {:?} doesn't match the card; the card may have been changed, or signed with \
+             another key",
             entry.kid
         );
         for form in Form::ALL {

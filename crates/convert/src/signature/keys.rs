@@ -138,7 +138,7 @@ fn read_file(text: &[u8], file: &Path) -> std::result::Result<TrustedKeys, Strin
         }
     }
     if keys.is_empty() {
-        return Err("it contains no public key of a supported type (EC, RSA, Ed25519)".into());
+        return Err("it contains no public key for verifying signatures (P-256, P-384, RSA, or Ed25519)".into());
     }
     Ok(TrustedKeys { keys, passed_over })
 }

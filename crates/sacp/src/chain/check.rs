@@ -130,7 +130,8 @@ impl Check<'_> {
             node.chains.is_some(),
         ];
         if kinds.into_iter().filter(|is_given| *is_given).count() != 1 {
-            let message = "a node needs exactly one of `agent`, `capability`, `answer`, `ask`, `chain`, and `chains`";
+            let message = "a node needs exactly one of `agent` (or `thing`), `capability`, `answer`, `ask`, `chain`, \
+                           and `chains`";
             self.report(&pointer, "chain/agent", message.into());
         }
         for unknown in node.parts().into_iter().filter(|part| !self.chains.contains_key(*part)).collect::<Vec<_>>() {
@@ -141,7 +142,7 @@ impl Check<'_> {
         }
         let calls_agent = node.agent.is_some() || node.thing.is_some() || node.capability.is_some();
         if node.sacp && !calls_agent {
-            let message = "`sacp` is only allowed in a node with an `agent` or a `capability`";
+            let message = "`sacp` is only allowed in a node with an `agent`, a `thing`, or a `capability`";
             self.report(format!("{pointer}/sacp"), "chain/agent", message.into());
         }
         match &node.each {

@@ -207,7 +207,8 @@ fn unavailable(reason: &str) -> Problem {
 fn refused(refusal: Refusal, caller: &Caller, metadata: &str) -> Problem {
     match refusal {
         Refusal::Unauthenticated => {
-            let detail = "this operation requires an API key, sent as `Authorization: Bearer <key>`";
+            let detail =
+                "this operation requires credentials, such as an API key sent as `Authorization: Bearer <key>`";
             Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail)
                 .with_header(WWW_AUTHENTICATE, format!("Bearer realm=\"agentdex\"{metadata}"))
         }

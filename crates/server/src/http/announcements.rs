@@ -101,10 +101,10 @@ pub(super) async fn llms_txt(context: Data<Context>, request: HttpRequest) -> Re
     let access = match (rules.authentication, rules.public_read) {
         (false, _) => "Requests need no credentials.",
         (true, true) => {
-            "Reading and searching need no credentials. Other requests need an API key, sent as \
-             `Authorization: Bearer KEY`."
+            "Reading and searching need no credentials. Other requests need credentials, such as an API key \
+             sent as `Authorization: Bearer KEY`."
         }
-        (true, false) => "Requests need an API key, sent as `Authorization: Bearer KEY`.",
+        (true, false) => "Requests need credentials, such as an API key sent as `Authorization: Bearer KEY`.",
     };
     let text = format!(
         "# agentdex\n\n\

@@ -76,7 +76,7 @@ pub(super) async fn fetch_keys(options: &IssuerOptions, fetcher: &Fetcher) -> st
     let keys = TrustedKeys::from_domain(&fetched.bytes, &options.issuer)
         .map_err(|reason| format!("the document at {url} is not a JSON Web Key Set: {reason}"))?;
     if keys.is_empty() {
-        return Err(format!("{url} contains no public key of a supported type (EC, RSA, Ed25519)"));
+        return Err(format!("{url} contains no public key for verifying signatures (P-256, P-384, RSA, or Ed25519)"));
     }
     Ok(FetchedKeys { keys, max_age: fetched.max_age, sign_in })
 }

@@ -28,7 +28,7 @@ impl Maker<'_, '_> {
                 members.extend(variables);
                 Ok(Value::Object(members))
             }
-            Some(_) => Err("its URL contains placeholders, so its `data` must be an object".into()),
+            Some(_) => Err("the URL of the request contains placeholders, so its `data` must be an object".into()),
         }
     }
 }

@@ -300,7 +300,7 @@ impl<'d> Reader<'d, '_> {
             Resolved::Plain(plain) => {
                 self.error(at, "wrong-component-type", || {
                     format!(
-                        "`{}`: expected a component of the type {family}, but the reference leads to {}",
+                        "`{}`: expected a component of the type {family}, but the target of the reference is {}",
                         field.name,
                         kind_of(plain)
                     )

@@ -97,7 +97,7 @@ impl<'d> Reader<'d, '_> {
             && own != id
         {
             self.error(&at.member("id"), "reference-id-differs", || {
-                format!("the component has the id {own:?}, but is defined as `{id}`; references must use the latter")
+                format!("the component has the id {own:?}, but is defined as `{id}`; use the same id in both places")
             });
         }
         resolved

@@ -51,8 +51,11 @@ impl<'d> Rules<'_, 'd> {
             if *count == 2 {
                 let demand = if is_start { Demand::Both } else { Demand::Text };
                 self.report(demand, "control-edge-repeated", spot, || match is_start {
-                    true => "another control edge starts from the start node".to_owned(),
-                    false => format!("another control edge starts from the branch {} of the same node", quoted(branch)),
+                    true => "another control edge also starts from the start node; remove one of them".to_owned(),
+                    false => format!(
+                        "another control edge also starts from the branch {} of the same node; remove one of them",
+                        quoted(branch)
+                    ),
                 });
             }
         }

@@ -121,7 +121,12 @@ impl<'d> Rules<'_, 'd> {
                 let origin = self.io(key).origin();
                 let titles = || listed(generated.list.as_slice().iter().map(|property| &*property.title));
                 self.report(Demand::Both, "surplus-property", spot, || {
-                    format!("{origin} has no {}; its {} are: {}", quoted(&property.title), side.field(), titles())
+                    format!(
+                        "{} is not expected; the {} that follow from {origin} are: {}",
+                        quoted(&property.title),
+                        side.field(),
+                        titles()
+                    )
                 });
             }
         }

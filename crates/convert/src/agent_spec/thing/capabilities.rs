@@ -140,7 +140,8 @@ impl<'d> Mapper<'_, 'd> {
         if let (true, Some(root)) = (capabilities.len() > MOST, self.graph.root()) {
             let message = || {
                 format!(
-                    "there are more than {MOST} tools, members, and steps; the description lists only the first {MOST}"
+                    "there are more than {MOST} tools, nested agents, and steps; the description lists only the first \
+                     {MOST}"
                 )
             };
             findings.warning(|| self.graph.at(root), "too-many-capabilities", message);

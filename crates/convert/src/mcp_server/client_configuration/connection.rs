@@ -160,7 +160,7 @@ impl<'r> ServerReader<'r> {
 
     fn package(&mut self, package: &Object) -> Reading<Connection> {
         if !is_plain_throughout(&Value::from(package.clone())) {
-            return Err("its package contains control or invisible characters".to_owned());
+            return Err("the package of the server contains control or invisible characters".to_owned());
         }
         let mut filled = package.clone();
         let mut environment = Vec::new();
@@ -168,7 +168,7 @@ impl<'r> ServerReader<'r> {
         for variable in objects(package, "environmentVariables").take(MAX_INPUTS + 1) {
             let Some(name) = text(variable, "name") else { continue };
             if !is_environment_name(name) {
-                return Err(format!("{name:?} is not the name of an environment variable"));
+                return Err(format!("{name:?} is not a valid name for an environment variable"));
             }
             match self.input(variable, name, name)? {
                 Some(value) => {
@@ -189,13 +189,13 @@ impl<'r> ServerReader<'r> {
                 self.fill(argument, &mut templates)?;
             }
         }
-        let unsupported = || "no command is known for its kind of package".to_owned();
+        let unsupported = || "no command is known for this kind of package".to_owned();
         let words = run::command(&filled).ok_or_else(unsupported)?;
         if text(package, "identifier").is_some_and(|identifier| identifier.starts_with('-')) {
-            return Err("the name of its package looks like an option".to_owned());
+            return Err("the name of the package looks like an option".to_owned());
         }
         if words.first().is_some_and(|program| program.starts_with('-')) {
-            return Err("its command looks like an option".to_owned());
+            return Err("the command of the package looks like an option".to_owned());
         }
         let is_pinned = text(package, "version").is_some_and(|version| version != "latest")
             || text(package, "identifier").is_none_or(|identifier| identifier.contains("@sha256:"));
@@ -342,7 +342,7 @@ fn short(text: &str) -> String {
 }
 
 fn check_count(count: usize, what: &str) -> Reading<()> {
-    if count > MAX_INPUTS { Err(format!("it has more than {MAX_INPUTS} {what}")) } else { Ok(()) }
+    if count > MAX_INPUTS { Err(format!("the server has more than {MAX_INPUTS} {what}")) } else { Ok(()) }
 }
 
 fn is_environment_name(name: &str) -> bool {
@@ -387,7 +387,8 @@ fn check_url(url: &Template) -> Reading<()> {
     if matches!(url.parts().first(), Some(Part::Variable(_))) {
         let names: Vec<&str> = url.variables().map(|variable| variable.name.as_str()).take(1).collect();
         return Err(format!(
-            "the variable {} selects the server, but has no default; set it with `--variable`",
+            "the variable {} selects the server, but has no default; set it with `--variable`, under its name in the \
+             description of the server",
             names.concat()
         ));
     }

@@ -62,7 +62,7 @@ impl<'w> EntryWriter<'w> {
         let inputs = variables.iter().filter(|_| is_asked).map(|variable| input(name, variable)).collect();
         let value = Value::from(entry);
         if value.to_string().len() > MAX_ENTRY_BYTES {
-            return Err(format!("its configuration would have more than {MAX_ENTRY_BYTES} bytes"));
+            return Err(format!("the configuration would have more than {MAX_ENTRY_BYTES} bytes"));
         }
         Ok(Entry { value, inputs, command, variables, notes })
     }
@@ -130,7 +130,7 @@ impl<'w> EntryWriter<'w> {
         }
         let mut words = words.iter().map(|word| self.text(word)).collect::<Writing<Vec<String>>>()?.into_iter();
         let program = words.next().filter(|program| !program.is_empty());
-        self.set("command", program.ok_or("its package has no command")?.into());
+        self.set("command", program.ok_or("the package has no command")?.into());
         self.set("args", words.collect::<Vec<String>>().into());
         let (mut values, mut passed) = (Object::new(), Vec::new());
         for (name, value) in environment {
@@ -179,13 +179,13 @@ impl<'w> EntryWriter<'w> {
                             true => {
                                 format!(
                                     "the secret {name} would be written to the file, since {client} doesn't expand \
-                                     variables in URLs or arguments"
+                                     variables in URLs or arguments; use another client"
                                 )
                             }
                             false => {
                                 format!(
-                                    "{name} needs a value (`--variable`), since {client} doesn't expand variables in \
-                                     URLs or arguments"
+                                    "{name} needs a value, since {client} doesn't expand variables in URLs or \
+                                     arguments; set it with `--variable`, under its name in the description of the server"
                                 )
                             }
                         });
@@ -201,7 +201,7 @@ impl<'w> EntryWriter<'w> {
     /// Fails for a text that the client would expand, or of which people don't see all.
     fn check(&self, text: &str) -> Writing<()> {
         if !is_plain(text) {
-            return Err("its configuration would contain control or invisible characters".to_owned());
+            return Err("the configuration would contain control or invisible characters".to_owned());
         }
         let is_expanded = match self.client {
             McpClient::Codex | McpClient::ClaudeDesktop => false,
