@@ -57,10 +57,7 @@ fn a_file_becomes_a_valid_thing_and_comes_back_equal() {
 fn the_id_is_that_of_the_file_the_one_given_or_made_of_the_address() {
     let mut anonymous = file();
     anonymous.as_object_mut().unwrap().remove("id");
-    assert_eq!(
-        refusal(&anonymous),
-        "the file has no `id`; give an `id` for its Thing, or the URL of the file as `base`"
-    );
+    assert_eq!(refusal(&anonymous), "the file has no `id`; give an `id`, or the URL of the file as `base`");
     let base = Some("https://billing.example/.well-known/capabilities.json".to_owned());
     let (from_url, _) = thing(&anonymous, &Options { id: None, base: base.clone() });
     assert!(from_url["id"].as_str().unwrap().starts_with("urn:uuid:"));

@@ -33,8 +33,7 @@ pub(super) fn write(card: &mut Object, target: Generation, findings: &mut Findin
         && !card.contains_key("securityRequirements")
     {
         let message = || {
-            "A2A dropped this member in version 0.2, so clients of version 1.0 can't tell which credentials they need"
-                .into()
+            "version 1.0 of A2A doesn't define this member, so clients can't tell which credentials they need".into()
         };
         rendering.findings.add(&root.member(member), "security-open", message);
     }

@@ -92,7 +92,9 @@ impl<'f> Definitions<'f> {
         let (place, message) = match declared {
             Some((_, false)) => return self.nothing(),
             _ if !self.definitions.is_empty() => ("securitySchemes", "security schemes are declared, but not required"),
-            Some((member, true)) => (member, "A2A doesn't define this member, so the required credentials are unknown"),
+            Some((member, true)) => {
+                (member, "A2A versions since 0.2 don't define this member, so the required credentials are unknown")
+            }
             None => return self.nothing(),
         };
         self.findings.add(&Path::ROOT.member(place), "security-open", || {

@@ -198,10 +198,7 @@ fn id_of(file: &Object, options: &Options) -> Result<String> {
         Some(url) => {
             Ok(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, canonical_url(url).as_bytes()).urn().to_string())
         }
-        None => Err(invalid(
-            "no-identity",
-            "the file has no `id`; give an `id` for its Thing, or the URL of the file as `base`",
-        )),
+        None => Err(invalid("no-identity", "the file has no `id`; give an `id`, or the URL of the file as `base`")),
     }
 }
 

@@ -187,8 +187,8 @@ impl Tally {
 
 fn too_many_failures() -> Problem {
     let detail = format!(
-        "{MAX_FAILURES} lines in a row have failed; this line and all after it are not processed. Correct the lines, \
-         and send them again"
+        "{MAX_FAILURES} lines in a row have failed; this line and all after it are not processed. Correct the failed \
+         lines, and send all these lines again"
     );
     Problem::new(StatusCode::BAD_REQUEST, "too-many-failures", detail)
 }

@@ -126,13 +126,13 @@ fn part_of(index: usize, given: Value) -> Result<Part, Problem> {
     let kind = given["kind"].as_str().unwrap_or_default();
     let Some((kind, known)) = KINDS.into_iter().find(|(known, _)| *known == kind) else {
         let kinds = KINDS.map(|(kind, _)| kind).join(", ");
-        return Err(refused(format!("unknown kind of part {:?}; kinds are {kinds}", excerpt(kind))));
+        return Err(refused(format!("unknown kind of part {:?}; known kinds are {kinds}", excerpt(kind))));
     };
     let members = given.as_object().into_iter().flat_map(|members| members.keys());
     if let Some(other) = members.into_iter().find(|name| *name != "kind" && !known.contains(&name.as_str())) {
         let known = known.join(", ");
         return Err(refused(format!(
-            "a part of the kind {kind:?} can't have the member {:?}; allowed are {known}",
+            "a part of the kind {kind:?} can't have the member {:?}; allowed members: {known}",
             excerpt(other)
         )));
     }

@@ -115,8 +115,8 @@ impl<'r, 'd> Rules<'r, 'd> {
             Err(Refusal::TooComplex) => true,
             Err(Refusal::Unsupported) => {
                 self.report(Demand::Sdk, "schema-unsupported", spot, || {
-                    "the SDK can't compare these schemas; it only supports types, `anyOf`, `items`, and \
-                        `properties`"
+                    "the SDK can't compare these schemas; it only supports types, `anyOf`, `items`, `properties`, and \
+                     `additionalProperties`"
                 });
                 true
             }

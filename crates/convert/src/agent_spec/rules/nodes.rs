@@ -168,8 +168,8 @@ impl Rules<'_, '_> {
                 || self.graph.at(key).member("outputs"),
                 || {
                     format!(
-                        "structured generation was introduced in version {since}, but the configuration declares \
-                    version {version}"
+                        "structured generation (outputs other than a single string) was introduced in version {since}, \
+                         but the configuration declares version {version}"
                     )
                 },
             );
