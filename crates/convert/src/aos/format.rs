@@ -56,7 +56,7 @@ pub(crate) const FORMAT: Descriptor = Descriptor {
         path: "aos",
         summary: "Read a Thing as an Agent object of the Agent Observability Standard",
         description: "The imported object, without secrets. For Things registered in another format, an object with \
-            empty private members is generated.",
+            empty `instructions` is generated.",
         media_types: &[("application/json", None)],
         versions: &[],
         read_version: no_version,

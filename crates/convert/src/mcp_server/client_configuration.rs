@@ -122,8 +122,9 @@ impl Configuration {
             };
             if needs_key && context.is_none() {
                 notes.push(format!(
-                    "The registry needs an API key, which doesn't belong in this file. Save it with `agentdex context add NAME --url \
-                     {url}`, and add \"--context\", \"NAME\" to the arguments."
+                    "The registry needs an API key, which doesn't belong in this file. With the key in AGENTDEX_API_KEY, \
+                     save it with `agentdex context add NAME --url {url}`, and add \"--context\", \"NAME\" to the \
+                     arguments."
                 ));
             }
             let environment = [("AGENTDEX_URL".to_owned(), Template::literal(url))];
