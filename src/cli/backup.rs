@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{
     data_directory::check_has_registry,
     keys,
-    output::{complain, print_json, yellow_on_stderr},
+    output::{complain, counted, print_json, yellow_on_stderr},
     progress,
     terminal::stdout,
 };
@@ -138,7 +138,8 @@ fn restored_json(restored: &Restored, data: &Path) -> Value {
 /// Prints what is there again, also what somebody may have revoked or narrowed since.
 fn print_restored(restored: &Restored, data: &Path, out: &mut impl Write) -> io::Result<()> {
     let Restored { head, keys, revoked_keys, private, in_namespaces, .. } = restored;
-    writeln!(out, "{} descriptions restored into {}, as of {}", head.records, data.display(), head.at)?;
+    let restored = counted(head.records, "description", "descriptions");
+    writeln!(out, "{restored} restored into {}, as of {}", data.display(), head.at)?;
     let public = head.records.saturating_sub(private + in_namespaces);
     writeln!(out, "visibility at that time: {public} public, {in_namespaces} in namespaces, {private} private")?;
     match keys.as_slice() {

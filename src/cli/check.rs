@@ -5,7 +5,13 @@ use std::{io::Write, path::PathBuf, process::ExitCode};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{damaged_store, data_directory::check_has_registry, output::print_json, progress, terminal::stdout};
+use super::{
+    damaged_store,
+    data_directory::check_has_registry,
+    output::{counted, print_json},
+    progress,
+    terminal::stdout,
+};
 use crate::settings::DEFAULT_DATA;
 use agentdex::registry::{Checked, Fault, InspectionStep, Verdict, inspect_with};
 
@@ -72,7 +78,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             count => format!("{count} faults"),
         },
     };
-    writeln!(out, "{} descriptions, {} changes: {found}", checked.records, checked.changes)?;
+    let records = counted(checked.records, "description", "descriptions");
+    writeln!(out, "{records}, {}: {found}", counted(checked.changes, "change", "changes"))?;
     if verdict == Verdict::InOrder {
         return Ok(ExitCode::SUCCESS);
     }

@@ -76,10 +76,11 @@ fn clients() -> impl TypedValueParser<Value = McpClient> {
 fn name(text: &str) -> Result<String, String> {
     match is_configured_name(text) {
         true => Ok(text.to_owned()),
-        false => {
-            Err("a name must start with a letter, and consist of at most 32 letters, digits, hyphens, and underscores"
-                .into())
-        }
+        false => Err(
+            "a name must start with an ASCII letter, and consist of at most 32 ASCII letters, digits, hyphens, and \
+                 underscores"
+                .into(),
+        ),
     }
 }
 

@@ -189,7 +189,7 @@ pub(super) fn files(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     }
     if files.is_empty() {
         let folders: Vec<String> = arguments.iter().map(|folder| folder.display().to_string()).collect();
-        bail!("{}: the folder contains no .json, .jsonld, .td, .json5, .yaml, or .yml file", folders.join(", "));
+        bail!("no .json, .jsonld, .td, .json5, .yaml, or .yml file in {}", folders.join(" or "));
     }
     Ok(files)
 }

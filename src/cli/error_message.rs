@@ -98,7 +98,9 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
             404 if problem.code == "unknown-path" => {
                 Some("set --url or AGENTDEX_URL to the registry's URL, without the path of a resource")
             }
-            404 if problem.code == "not-found" => Some("`agentdex list` lists the agents"),
+            404 if problem.code == "not-found" => {
+                Some("`agentdex list` lists the agents, `agentdex queries list` the saved queries")
+            }
             404 if !problem.code.is_empty() => None,
             _ if problem.code.is_empty() => {
                 Some("is this the registry? Set --url or AGENTDEX_URL to its URL, such as http://127.0.0.1:8080")

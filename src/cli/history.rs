@@ -99,7 +99,10 @@ pub(super) async fn of_all(arguments: &OfAll, client: &RegistryClient) -> anyhow
                 page.epoch
             ));
         } else if page.truncated {
-            complain(&format!("note: the log starts at {}; earlier changes are no longer available", page.oldest));
+            complain(&format!(
+                "note: the log starts at change {}; earlier changes are no longer available",
+                page.oldest
+            ));
         }
         since = Some(page.cursor());
         if page.changes.is_empty() {

@@ -17,7 +17,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Subcommand};
 use serde_json::json;
 
 use super::misuse;
-use super::output::{complain, print_json};
+use super::output::{complain, counted, print_json};
 use super::terminal::stdout;
 use crate::settings::{Flags, Settings, add_flags};
 use agentdex::{Error, Registry};
@@ -87,7 +87,10 @@ pub(super) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let settings = flags.load(&|name| std::env::var_os(name)).map_err(misuse::of_settings)?;
     // An empty registry would clear everything that the broker retains.
     if !settings.data.exists() {
-        bail!("{}: this directory contains no registry; set --data", settings.data.display());
+        bail!(
+            "{}: there is no such directory; set --data to the data directory of a registry",
+            settings.data.display()
+        );
     }
     let resynced = match Registry::builder(&settings.data).open() {
         Ok(registry) => Some(tokio::task::spawn_blocking(move || resync(&settings, &registry)).await??),
@@ -102,7 +105,8 @@ pub(super) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             print_json(&json!({"published": published, "cleared": cleared}))?
         }
         (Some(Resynced { published, cleared }), false) => {
-            writeln!(stdout(), "{published} descriptions published, {cleared} cleared")?;
+            let published = counted(published, "description", "descriptions");
+            writeln!(stdout(), "{published} published, {cleared} cleared")?;
         }
         (None, true) => print_json(&json!({"requested": true}))?,
         (None, false) => {

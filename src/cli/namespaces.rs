@@ -57,7 +57,13 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
             if *json {
                 print_json(&namespaces)?;
             } else if namespaces.is_empty() {
-                complain(&with_advice(client, "No namespaces. `agentdex namespaces claim NAME` claims one.").await);
+                complain(
+                    &with_advice(
+                        client,
+                        "No namespaces. With an API key, `agentdex namespaces claim NAME` claims one.",
+                    )
+                    .await,
+                );
             } else {
                 namespaces.iter().try_for_each(|namespace| writeln!(stdout(), "{}", line(namespace)))?;
             }

@@ -57,6 +57,11 @@ impl Style {
     }
 }
 
+/// A number with its noun: `1 agent`, `2 agents`.
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// Red where standard error is a terminal.
 pub(super) fn red_on_stderr(text: &str) -> String {
     Style { coloured: io::stderr().is_terminal() && colours_are_welcome() }.red(text)

@@ -51,7 +51,7 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 fn check(patch: &str) -> anyhow::Result<()> {
     let error = match serde_json::from_str::<Value>(patch) {
         Ok(Value::Object(_)) => return Ok(()),
-        Ok(_) => "it is not an object".to_owned(),
+        Ok(_) => "the given JSON is not an object".to_owned(),
         Err(error) => error.to_string(),
     };
     let example = match patch.split_once('=') {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     excluded_words::word,
     misuse::misuse,
-    output::{INDENT, Style, fit, print_json, quoted, visible},
+    output::{INDENT, Style, counted, fit, print_json, quoted, visible},
     search::Filters,
     terminal::stdout,
     watch,
@@ -211,7 +211,8 @@ fn print_all(queries: &[NamedQuery]) -> anyhow::Result<()> {
     }
     for query in queries {
         let owner = query.owner.as_ref().map(|owner| format!(" of {}", visible(owner.as_str()))).unwrap_or_default();
-        let behind = query.behind.map(|behind| format!(", {behind} changes behind")).unwrap_or_default();
+        let behind = query.behind.map(|behind| format!(", {} behind", counted(behind, "change", "changes")));
+        let behind = behind.unwrap_or_default();
         writeln!(out, "{}{owner}, {}{behind}", style.bold(&query.name), query.visibility)?;
         writeln!(out, "{INDENT}{}", fit(&visible(&as_arguments(&query.query)?), INDENT.len()))?;
     }

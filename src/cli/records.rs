@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     document::is_standard_input,
-    output::{complain, print_json, visible},
+    output::{complain, counted, print_json, visible},
     progress,
     terminal::stdout,
 };
@@ -102,7 +102,7 @@ async fn export(path: &Path, resume: bool, as_json: bool, client: &RegistryClien
     let agents = written.lines + more;
     match as_json {
         true => print_json(&json!({"file": path.to_string_lossy(), "agents": agents}))?,
-        false => complain(&format!("{agents} agents in {shown}")),
+        false => complain(&format!("{} in {shown}", counted(agents as u64, "agent", "agents"))),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -35,7 +35,7 @@ use agentdex_client::{self as client, Imported, RegistryClient};
 
 fn seconds(text: &str) -> Result<u64, String> {
     let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
-    seconds.ok_or_else(|| "expected a number of seconds above 0, such as 3600".to_owned())
+    seconds.ok_or_else(|| "expected a whole number of seconds above 0, such as 3600".to_owned())
 }
 
 /// Number of documents above which a terminal shows a progress bar and the totals, instead of a line for each document.

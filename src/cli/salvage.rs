@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::backup::start_command;
 use super::data_directory::check_has_registry;
 use super::keys;
-use super::output::print_json;
+use super::output::{counted, print_json};
 use super::terminal::stdout;
 use crate::settings::DEFAULT_DATA;
 use agentdex::{
@@ -99,7 +99,9 @@ fn salvage_to(data: &Path, to: &Path, as_json: bool) -> anyhow::Result<ExitCode>
     }
     writeln!(
         out,
-        "{records} descriptions and {changes} changes salvaged into {}\nstart the registry with: {}",
+        "{} and {} salvaged into {}\nstart the registry with: {}",
+        counted(*records, "description", "descriptions"),
+        counted(*changes, "change", "changes"),
         to.display(),
         start_command(to, !revoked.is_empty() || keys::are_needed(to)?)
     )?;

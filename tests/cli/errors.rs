@@ -55,7 +55,7 @@ fn folder_without_documents_is_told() {
     for command in ["validate", "register", "td"] {
         let output = run(&[command, folder.path().to_str().unwrap()]);
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{command}");
-        assert!(stderr(&output).contains("the folder contains no .json"), "{command}: {}", stderr(&output));
+        assert!(stderr(&output).contains("no .json, .jsonld"), "{command}: {}", stderr(&output));
     }
 }
 

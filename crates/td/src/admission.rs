@@ -142,7 +142,7 @@ impl Draft {
         let message = match self.thing.get("id") {
             None => {
                 self.set("id", spelled);
-                "`@id` is read as `id`"
+                "`@id` is read as `id`; rename `@id` to `id`"
             }
             Some(id) if *id == spelled => "`@id` repeats `id`; remove `@id`",
             Some(_) => "`@id` differs from `id`, which takes precedence; remove `@id`",
@@ -181,12 +181,13 @@ impl Draft {
     fn fix_id(&mut self, id: String) -> Result<String> {
         let normal = normalize_id(&id)?.into_owned();
         if !is_absolute_uri(&id) {
-            let message = format!("the id {id:?} is not an absolute URI and is stored as {normal:?}");
+            let message = format!("the id {id:?} is not an absolute URI; by default, it is stored as {normal:?}");
             self.fixed("/id", "id-not-uri", message);
             self.set("id", normal.as_str().into());
         } else if normal != id {
-            let message =
-                format!("`urn` and the namespace of a URN are case-insensitive; {id:?} is stored as {normal:?}");
+            let message = format!(
+                "`urn` and the namespace of a URN are case-insensitive; by default, {id:?} is stored as {normal:?}"
+            );
             self.fixed("/id", "urn-case", message);
             self.set("id", normal.as_str().into());
         }
@@ -232,7 +233,8 @@ impl Draft {
             Some(Value::String(uri)) if uri == CONTEXT_DISCOVERY => json!(CONTEXT_1_1),
             Some(one) => json!([CONTEXT_1_1, one]),
         };
-        let message = format!("`@context` doesn't name a version of the TD specification; {CONTEXT_1_1:?} was added");
+        let message =
+            format!("`@context` doesn't name a version of the TD specification; by default, {CONTEXT_1_1:?} is added");
         self.fixed("/@context", "td-context-missing", message);
         self.thing.insert("@context".into(), fixed.clone());
         self.edits.push(Edit::SetFirst("@context", fixed));
@@ -252,7 +254,8 @@ impl Draft {
         self.set("securityDefinitions", json!({AUTO_SECURITY: {"scheme": "auto"}}));
         self.set("security", json!(AUTO_SECURITY));
         let message =
-            "`security` is missing; the scheme `auto` was added, which leaves authentication to the protocol".into();
+            "`security` is missing; by default, the scheme `auto` is added, which leaves authentication to the protocol"
+                .into();
         self.fixed("/security", "security-missing", message);
         self.raise_version();
     }
@@ -273,7 +276,7 @@ impl Draft {
         self.fixed(
             "/@context",
             "td-version-raised",
-            "the description was upgraded from TD 1.0 to 1.1, because TD 1.0 lacks the scheme `auto`".into(),
+            "TD 1.0 lacks the scheme `auto`; by default, the description is upgraded to TD 1.1".into(),
         );
         self.set("@context", raised);
     }

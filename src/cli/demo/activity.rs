@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    super::output::{columns, shorten, visible},
+    super::output::{columns, counted, shorten, visible},
     bus_stop::BusStop,
     printer::Printer,
 };
@@ -42,7 +42,6 @@ impl Totals {
 
     /// The last line.
     pub(super) fn sentence(&self, agents: u64) -> String {
-        let counted = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
         let agents = counted(agents, "agent", "agents");
         let searches = counted(self.searches.load(Ordering::Relaxed), "search", "searches");
         let calls = counted(self.calls.load(Ordering::Relaxed), "call", "calls");

@@ -34,9 +34,11 @@ fn print(out: &mut impl Write, results: &Value) -> anyhow::Result<()> {
         writeln!(out, "{answer}")?;
         return Ok(());
     }
-    let variables = results.pointer("/head/vars").and_then(Value::as_array).context("reading the results")?;
+    let variables = results.pointer("/head/vars").and_then(Value::as_array);
+    let variables = variables.context("unexpected SPARQL results: /head/vars is not a list")?;
     let names: Vec<&str> = variables.iter().filter_map(Value::as_str).collect();
-    let rows = results.pointer("/results/bindings").and_then(Value::as_array).context("reading the results")?;
+    let rows = results.pointer("/results/bindings").and_then(Value::as_array);
+    let rows = rows.context("unexpected SPARQL results: /results/bindings is not a list")?;
     let mut table = output::table(&names);
     for row in rows {
         table.add_row(names.iter().map(|name| row.get(name).map_or_else(String::new, term)));

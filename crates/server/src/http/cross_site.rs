@@ -13,7 +13,11 @@ use actix_web::{
     },
 };
 
-use super::{host::Hosts, options::Options, problem::Problem};
+use super::{
+    host::Hosts,
+    options::{Options, is_origin},
+    problem::Problem,
+};
 
 /// Routes whose reads take more than a lookup: searches, streams, calls of agents, and everything that is stored.
 const COSTLY: [&str; 14] = [
@@ -58,7 +62,7 @@ pub(super) fn check(path: &str, head: &RequestHead, hosts: &Hosts, options: &Opt
     }
     let detail = format!(
         "pages of other origins may not read {path}; to allow it, start the server with `--cors-origin {}`",
-        origin.unwrap_or("ORIGIN")
+        origin.filter(|origin| is_origin(origin)).unwrap_or("ORIGIN")
     );
     Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", detail))
 }

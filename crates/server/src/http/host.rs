@@ -13,7 +13,10 @@ use actix_web::{
     },
 };
 
-use super::{options::Options, problem::Problem};
+use super::{
+    options::{Options, is_origin},
+    problem::Problem,
+};
 
 /// The hosts that requests may name.
 #[derive(Debug, Clone)]
@@ -68,9 +71,14 @@ impl Hosts {
         if self.let_in(origin, head, options) {
             return Ok(());
         }
-        let detail = format!(
-            "pages of {origin:?} may not send this request; to allow it, start the server with `--cors-origin {origin}`"
-        );
+        // Files and sandboxed frames have the origin `null`, which no value of the flag names.
+        let remedy = match is_origin(origin) {
+            true => format!("to allow it, start the server with `--cors-origin {origin}`"),
+            false => "open the page at an http:// or https:// URL, and allow the origin of that URL with \
+                      `--cors-origin`"
+                .into(),
+        };
+        let detail = format!("pages of {origin:?} may not send this request; {remedy}");
         Err(Problem::new(StatusCode::FORBIDDEN, "foreign-origin", detail))
     }
 

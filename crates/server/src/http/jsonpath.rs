@@ -37,7 +37,7 @@ pub(super) async fn descriptions(context: Data<Context>, request: HttpRequest) -
 fn query_of(text: &str) -> Result<Cow<'_, str>, Problem> {
     let Some(query) = text.strip_prefix("query=") else {
         Parameters::parse_query(text, &["query"])?;
-        let detail = "give a JSONPath, such as /search/jsonpath?query=$[?@.title=='Weather']";
+        let detail = "give a JSONPath in `query`, as in /search/jsonpath?query=$[?@.title=='Weather']";
         return Err(Problem::invalid_parameter("query", detail));
     };
     // Forms encode a space as a plus sign, and a plus sign as %2B; who encodes nothing means what is there.

@@ -102,7 +102,7 @@ impl Options {
 
 /// True if a text is what browsers send as `Origin`: scheme, host in small letters, perhaps a port, and
 /// no path.
-fn is_origin(text: &str) -> bool {
+pub(super) fn is_origin(text: &str) -> bool {
     let Some((scheme, authority)) = text.split_once("://") else { return false };
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),

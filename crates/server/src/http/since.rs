@@ -48,8 +48,8 @@ impl Since {
         let origin = context.origin().filter(|_| self.epoch.is_none() && self.seq != Seq::ZERO);
         let Some(origin) = origin else { return Ok(self) };
         let message = format!(
-            "this registry was restored from {origin}, so {} is ambiguous: it could refer to the log before or after \
-             the restore; use <epoch>-<seq>. The current epoch is {}",
+            "this registry was restored from {origin}, so the position {} is ambiguous: it could refer to the log before \
+             or after the restore; use <epoch>-<seq>. The current epoch is {}",
             self.seq,
             context.epoch()
         );

@@ -52,7 +52,7 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Value) -> String {
 /// The members to add where few people know them by heart.
 fn remedy(missing: &str) -> &'static str {
     match missing {
-        "securityDefinitions" => "; for an agent without credentials, add {\"none\": {\"scheme\": \"nosec\"}}",
+        "securityDefinitions" => "; for an agent that requires no credentials, add {\"none\": {\"scheme\": \"nosec\"}}",
         "security" => "; add the name of one of `securityDefinitions`, such as \"none\"",
         _ => "",
     }

@@ -111,7 +111,8 @@ impl Publication {
         let text = |name: &str| strict.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let name = text("name");
         if !members.get("name").is_some_and(Value::is_string) {
-            let message = "the body wraps a server.json in another object; send the server.json itself".to_owned();
+            let message =
+                "the body is not a server.json, or wraps it in another object; send the server.json itself".to_owned();
             violations.push(Violation::new("/name", "member-missing", message));
         } else if violations.is_empty() && namespace(&name).is_none() {
             let message = "the namespace `agentdex` is reserved; use the namespace of your domain".to_owned();

@@ -13,7 +13,7 @@ use utoipa::{
 use crate::http::{access::Needs, openapi::API_KEY};
 
 const DESCRIPTION: &str = "An API key (`adx_…`), as printed by `agentdex keys create`. A registry without \
-    authentication requires no key. With authentication, each operation requires a key with the role in its \
+    authentication requires no key. With authentication, each operation requires a key with at least the role in its \
     security requirement: `read`, `register`, or `admin`.";
 
 /// Writes the schemes into the document.

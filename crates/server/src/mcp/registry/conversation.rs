@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::{
     super::{
         foreign_text::{escape, escape_all},
-        size_limit::{DEFAULT_BYTES, LeftOut, fit, size_of},
+        size_limit::{DEFAULT_BYTES, fit, size_of},
     },
-    ROOM, RegistryTools, failure, note, parse,
+    ROOM, RegistryTools, failure, parse,
 };
 use crate::{
     Error,
@@ -58,8 +58,10 @@ impl RegistryTools {
 /// The answer as far as it fits, with the conversation if there is room for it.
 fn bounded(mut answer: Value, conversation: String) -> Value {
     let maximum = DEFAULT_BYTES - ROOM;
-    let left_out = fit(&mut answer, "hits", maximum);
-    note(&mut answer, LeftOut { hits: 0, ..left_out }, "");
+    // In contrast to other tools, this one has no argument for the size.
+    if fit(&mut answer, "hits", maximum).is_shortened {
+        answer["left_out"] = "long texts and lists were shortened".into();
+    }
     // It is JSON, in which the codes of characters stand for them.
     let conversation = Value::String(escape(conversation));
     match size_of(&answer) + size_of(&conversation) <= DEFAULT_BYTES - ROOM {

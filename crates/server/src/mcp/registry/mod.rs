@@ -182,7 +182,11 @@ fn note(result: &mut Value, left_out: LeftOut, remedy: &str) {
     let shortened = left_out
         .is_shortened
         .then(|| "long texts and lists were shortened; increase max_bytes to get more of them".to_owned());
-    let dropped = (left_out.hits > 0).then(|| format!("{} entries were left out: {remedy}", left_out.hits));
+    let dropped = match left_out.hits {
+        0 => None,
+        1 => Some(format!("1 entry was left out: {remedy}")),
+        hits => Some(format!("{hits} entries were left out: {remedy}")),
+    };
     let sentences: Vec<String> = dropped.into_iter().chain(shortened).collect();
     if !sentences.is_empty() {
         result["left_out"] = sentences.join("; ").into();

@@ -24,8 +24,8 @@ pub(super) fn decode(registry: Uuid, scope: &[u8], token: Option<&str>) -> Resul
         usize::try_from(position).ok()
     });
     position.filter(|position| encode(registry, scope, *position) == token).ok_or_else(|| {
-        "page_token was issued for other arguments, or the results have changed since; repeat the arguments of the last call with \
-         its next_page_token, or start again without page_token"
+        "page_token is from a call with other arguments, or the document has changed since that call; repeat the \
+         arguments of the last call with its next_page_token, or start again without page_token"
             .to_owned()
     })
 }

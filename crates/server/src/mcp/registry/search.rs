@@ -208,9 +208,11 @@ fn check_values(filters: &Filters) -> Result<(), String> {
         (FilterField::Signature, &signatures),
     ];
     for (field, known) in fields {
-        let values = Condition::ALL.into_iter().flat_map(|condition| filters.values_of(condition, field));
-        if values.into_iter().any(|value| !known.contains(&value.as_str())) {
-            return Err(format!("/filters/{}: unknown value; known values are {}", field.name(), known.join(", ")));
+        let is_unknown = |value: &String| !known.contains(&value.as_str());
+        let has_unknown = |condition: &Condition| filters.values_of(*condition, field).iter().any(is_unknown);
+        if let Some(condition) = Condition::ALL.into_iter().find(has_unknown) {
+            let name = field.parameter(condition);
+            return Err(format!("/filters/{name}: unknown value; known values are {}", known.join(", ")));
         }
     }
     Ok(())
