@@ -335,7 +335,7 @@ impl Settings {
             ),
             (
                 self.cluster.is_empty() && self.cluster_init,
-                "cluster_init requires the members of etcd: also set cluster (--cluster)",
+                "cluster_init requires the URLs of etcd: also set cluster (--cluster)",
             ),
             (
                 self.cluster_cert.is_some() != self.cluster_key.is_some(),

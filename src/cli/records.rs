@@ -147,9 +147,12 @@ fn written_so_far(file: &File) -> anyhow::Result<SoFar> {
         last = line;
     }
     if so_far.lines > 0 {
-        let record: Value = serde_json::from_slice(&last).context("its last line is not JSON")?;
-        let id =
-            record.pointer("/td/id").and_then(Value::as_str).context("its last line contains no agent with an id")?;
+        let record: Value = serde_json::from_slice(&last)
+            .context("its last line is not JSON; --resume requires a file written by this command")?;
+        let id = record
+            .pointer("/td/id")
+            .and_then(Value::as_str)
+            .context("its last line contains no agent with an id; --resume requires a file written by this command")?;
         so_far.last_id = Some(id.to_owned());
     }
     Ok(so_far)

@@ -63,8 +63,8 @@ fn common_parameters() -> Vec<Value> {
             "description": "Namespace of the Things; the caller must be a member of it. An empty value means no \
                 namespace"}),
         json!({"name": "versions", "in": "query", "required": false, "schema": {"type": "string", "enum": ["served", "all"]},
-            "description": "`all`: the access also applies to versions that aren't served, and to original \
-                documents of edited Things"}),
+            "description": "`all`: `visibility` and `namespace` also apply to versions that aren't served, and to \
+                original documents of edited Things"}),
     ]
 }
 

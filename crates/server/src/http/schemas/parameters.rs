@@ -124,8 +124,9 @@ pub(in crate::http) struct AccessParameters {
     /// Namespace, of which the caller must be a member; empty for none
     #[param(pattern = "^([a-z0-9]+([.-][a-z0-9]+)*)?$", max_length = 128)]
     namespace: Option<String>,
-    /// `all`: the access also applies to versions that aren't served, and to original documents of edited Things.
-    /// Otherwise, versions and originals stored with narrower access stay hidden (warning `versions-hidden`)
+    /// `all`: `visibility` and `namespace` also apply to versions that aren't served, and to original documents of
+    /// edited Things. Otherwise, versions and originals stored with narrower access stay hidden (warning
+    /// `versions-hidden`)
     versions: Option<String>,
 }
 
