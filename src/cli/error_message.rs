@@ -67,6 +67,9 @@ fn message_and_hint(error: &anyhow::Error) -> (String, Option<&'static str>) {
     (said, None)
 }
 
+/// Codes of unavailability that doesn't end by waiting. Their messages say what to do.
+const SELF_EXPLANATORY: [&str; 5] = ["writes-closed", "outcome-unknown", "query-too-costly", "clock-skew", "cut-off"];
+
 /// Returns the message for an error of the client, and a hint what to do about it.
 fn explain(error: &client::Error) -> (String, Option<&'static str>) {
     let hint = match error {
@@ -84,9 +87,9 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
             }
             // The registry itself says what to do.
             401 | 403 if !problem.code.is_empty() => None,
-            401 | 403 => {
-                Some("a proxy in front of the registry requires credentials; use https://USER:PASSWORD@HOST as the URL")
-            }
+            401 | 403 => Some(
+                "if a proxy in front of the registry requires credentials, use https://USER:PASSWORD@HOST as the URL",
+            ),
             501 if problem.code == "query-language-not-offered" => {
                 Some("enable it with `agentdex serve --sparql`, or use --jsonpath")
             }
@@ -106,8 +109,8 @@ fn explain(error: &client::Error) -> (String, Option<&'static str>) {
                 Some("is this the registry? Set --url or AGENTDEX_URL to its URL, such as http://127.0.0.1:8080")
             }
             // The message says what to do.
-            503 if problem.code == "writes-closed" => None,
-            503 => Some("the registry is busy or starting: try again in a moment"),
+            503 if SELF_EXPLANATORY.contains(&problem.code.as_str()) => None,
+            503 => Some("this is usually temporary; try again in a moment"),
             _ => None,
         },
         _ => None,
