@@ -208,7 +208,7 @@ fn run_editor(path: &Path) -> anyhow::Result<ExitStatus> {
     let status = command.arg("-c").arg(line).arg(OsString::from("agentdex")).arg(path).status();
     let status = status.with_context(|| format!("running {}", editor.display()))?;
     match status.code() {
-        Some(127) => bail!("editor {} not found; set VISUAL or EDITOR", editor.display()),
+        Some(127) => bail!("editor {} not found; set VISUAL or EDITOR to an installed editor", editor.display()),
         _ => Ok(status),
     }
 }

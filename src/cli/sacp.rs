@@ -138,7 +138,11 @@ impl Action {
         }
         match contracts.len() {
             0 => {
-                bail!("no action of {id:?} declares SACP responses; an `output` must have \"@type\": \"sacp:Response\"")
+                let fault = match &self.action {
+                    Some(action) => format!("{id:?} has no action {action:?} that declares SACP responses"),
+                    None => format!("no action of {id:?} declares SACP responses"),
+                };
+                bail!("{fault}; an `output` must have \"@type\": \"sacp:Response\"")
             }
             1 => Ok(Some(contracts.remove(0).1)),
             _ => {

@@ -377,7 +377,7 @@ fn print(out: &mut impl Write, answer: &SearchAnswer, offset: usize, has_scores:
         writeln!(out, "Did you mean: {}?", output::visible(suggestion))?;
     }
     if answer.total == 0 || answer.hits.is_empty() && offset > 0 {
-        writeln!(out, "No agent matches.")?;
+        writeln!(out, "{}", if answer.total == 0 { "No agent matches." } else { "No further matches." })?;
         return Ok(());
     }
     if answer.confidence.is_some() {

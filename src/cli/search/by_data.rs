@@ -135,6 +135,10 @@ fn of_names(option: &str, names: &str) -> anyhow::Result<Value> {
 }
 
 fn print_hits(out: &mut impl Write, answer: &CompatibleResult, offset: usize, near_misses: bool) -> anyhow::Result<()> {
+    if answer.hits.is_empty() && answer.total > 0 {
+        writeln!(out, "No further matches.")?;
+        return Ok(());
+    }
     if answer.hits.is_empty() {
         let hint =
             if near_misses { "" } else { " `--near-misses` shows agents for which one input or output is missing." };
