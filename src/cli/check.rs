@@ -24,7 +24,7 @@ const BEHIND: u8 = 4;
 #[command(
     after_help = "The check works on a copy in the folder for temporary files (TMPDIR), and doesn't change the data \
     directory.\n\n\
-    Exit status: 0 no damage, 1 the check failed, 3 damaged, 4 older than its last recorded state."
+    Exit status: 0 no damage, 1 the directory couldn't be checked, 3 damaged, 4 older than its last recorded state."
 )]
 pub(super) struct Arguments {
     /// Data directory of a stopped registry

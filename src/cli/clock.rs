@@ -16,7 +16,7 @@ use agentdex_client::{RegistryClient, api::ClockAccepted};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Data directory of a stopped registry
+    /// Use the data directory of a stopped registry instead of a running server
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
     #[command(subcommand)]

@@ -16,7 +16,7 @@ use agentdex_client::{RegistryClient, SourceStatus, TrackedSource};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// List only sources with this status: stale or current
+    /// List only sources with this status: stale (failing repeatedly) or current
     #[arg(long, value_name = "stale|current")]
     status: Option<String>,
     /// Print a JSON array

@@ -63,7 +63,8 @@ fn help(flag: &Flag) -> String {
         }
         "protocol" => "How to call the agent: http sends its inputs as JSON, a2a sends A2A messages",
         "security" => {
-            "Security scheme to use if the document doesn't name one; apikey means a key in the header X-API-Key"
+            "Security scheme to use if the document doesn't name one: auto leaves it open, apikey is a key in the header \
+             X-API-Key"
         }
         "profile" => "Validation rules: spec follows the specification, sdk the Python SDK",
         "publisher" => "Publisher in the id of components without a UUID, urn:agentspec:PUBLISHER:ID; local by default",

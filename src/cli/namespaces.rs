@@ -26,10 +26,8 @@ enum Action {
         json: bool,
     },
     /// Claim a namespace, or replace the list of its members.
-    #[command(
-        after_help = "A name with dots must be a domain name, and https://DOMAIN/.well-known/agentdex.json must list \
-            you as an owner."
-    )]
+    #[command(after_help = "A name with dots must be a domain name. Unless you are an admin, \
+            https://DOMAIN/.well-known/agentdex.json must list you as an owner.")]
     Claim {
         /// Name of the namespace: lowercase letters, digits, hyphens, and dots
         name: String,

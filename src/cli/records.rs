@@ -37,8 +37,8 @@ pub(super) struct Arguments {
 enum Action {
     /// Write all agents to a file.
     #[command(
-        after_help = "Each line contains the description of an agent, its original document, creation time, owner, \
-            expiry, and tracked URL."
+        after_help = "Each line contains the description of an agent, its other versions, original documents, creation \
+            time, owner, access, expiry, and tracked URL."
     )]
     Export {
         /// File to write, or - for standard output

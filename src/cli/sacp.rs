@@ -42,7 +42,7 @@ enum Command {
         /// Id of the agent that answered; the data of the answer is checked against the output declared by its action
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
-        /// Print the SACP response, its position in the answer, and all faults as JSON
+        /// Print a JSON object with the SACP response, its place in the answer, repairs, and violations
         #[arg(long)]
         json: bool,
         #[command(flatten)]

@@ -23,8 +23,9 @@ use agentdex::{
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The damaged directory is read from a copy in the folder for temporary files (TMPDIR). If anything was lost, \
-    all agents become private, and all keys are revoked."
+    after_help = "The damaged directory is read from a copy in the folder for temporary files (TMPDIR). Unless the \
+    file witness proves that the directory is complete, all agents become private, all keys are revoked, and history, \
+    namespaces, and saved queries are dropped. With --accept-rollback, only the keys are revoked."
 )]
 pub(super) struct Arguments {
     /// Data directory of a stopped registry

@@ -29,7 +29,7 @@ pub(super) struct ByData {
     /// Find capabilities that return this output: names such as 'summary', a JSON Schema, or a schema file
     #[arg(long, value_name = "SCHEMA", conflicts_with_all = ["Filters", "TimeBounds", "facets", "jsonpath"])]
     want: Option<String>,
-    /// With --have or --want: also list agents for which a single input or output is missing
+    /// With --have or --want: also list capabilities for which a single input or output is missing
     #[arg(long)]
     near_misses: bool,
     /// Find chains of capabilities from --have to --want
