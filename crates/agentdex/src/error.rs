@@ -78,7 +78,8 @@ pub enum Error {
          also revoke the credentials, since they were transmitted: {0}"
     )]
     CredentialInDescription(Report),
-    /// A document in another format breaks the rules of its format, or can't be converted to a Thing.
+    /// A document in a format other than Thing Description breaks the rules of its format, or can't be converted to a
+    /// Thing.
     #[error("the {format} document is invalid: {report}")]
     InvalidSource {
         /// Name of the format, such as `agent-spec`.
@@ -110,7 +111,7 @@ pub enum Error {
         /// Missing or contradictory signs of a format.
         message: String,
     },
-    /// A Thing can't be expressed in the other format.
+    /// A Thing can't be expressed in the requested format.
     #[error("the Thing can't be exported as {format}: {reason}")]
     NotExpressible {
         /// Name of the format, such as `agent-spec`.
@@ -171,13 +172,13 @@ pub enum Error {
         id: String,
         /// Requested name.
         action: String,
-        /// Actions of the Thing, or the reason why the requested action has no valid declaration.
+        /// Up to 20 actions of the Thing, or the reason why the requested action is not suitable.
         reason: String,
     },
-    /// The id is taken.
+    /// The id or name is taken.
     #[error("Thing {id:?} already exists")]
     AlreadyExists {
-        /// Id of the Thing.
+        /// Id of the Thing, or name of the saved query.
         id: String,
     },
     /// A precondition of a write doesn't hold.
@@ -193,7 +194,7 @@ pub enum Error {
     /// Other writes conflicted with every attempt.
     #[error("writing {id:?} failed after conflicts with other writes (attempts: {attempts}); try again")]
     Contended {
-        /// Id of the Thing.
+        /// Id of the Thing, name of the saved query or namespace, or URL of the tracked source.
         id: String,
         /// Number of attempts.
         attempts: u32,
@@ -250,7 +251,7 @@ pub enum Error {
     StoreInUse {
         /// Data directory.
         path: PathBuf,
-        /// True if this process has it open.
+        /// True if the directory is open in this process.
         by_this_process: bool,
     },
     /// The store is older than its last recorded state: acknowledged writes are missing.
@@ -308,7 +309,8 @@ pub enum Error {
         /// Format of this version.
         supported: u32,
     },
-    /// The caller may not request this access, or may not claim this namespace.
+    /// The caller may not perform the operation, such as requesting this access, claiming a namespace, or reading
+    /// records.
     #[error("{message}")]
     AccessRefused {
         /// Denied action, and alternatives.
@@ -360,7 +362,7 @@ pub enum Error {
         /// Served version; `None` if it has no version name.
         served: Option<String>,
     },
-    /// An import in another format would drop content of the Thing.
+    /// An import in a format other than that of the Thing would drop content of the Thing.
     #[error("{}", lossy_import(id, format, &dropped(original.as_deref(), losses), edits))]
     LossyImport {
         /// Id of the Thing.
@@ -382,10 +384,10 @@ pub enum Error {
         /// Requested version or range.
         version: String,
     },
-    /// The Thing would be shown to a namespace of which the writer is not a member.
+    /// The Thing or saved query would be shown to a namespace of which the writer is not a member.
     #[error("{id:?} would be visible to the namespace {:?}, {}", namespace.as_str(), not_member(*is_given_up))]
     NotMember {
-        /// Id of the Thing.
+        /// Id of the Thing, or name of the saved query.
         id: String,
         /// Name of the namespace.
         namespace: Namespace,
@@ -466,9 +468,9 @@ pub enum Error {
         /// Underlying error.
         source: BoxError,
     },
-    /// A fetch was refused, for one of three reasons: the URL or a redirect from it doesn't lead to the public web, the
-    /// registry was opened without a fetcher, or the document has a format that can be imported, but not tracked. Here,
-    /// in [`Error::FetchFailed`], and in [`Error::FetchTimedOut`], `url` is the requested URL without credentials and
+    /// A fetch was refused, for example because the URL is invalid or not public, the registry was opened without a
+    /// fetcher, or the document has a format that can be imported, but not tracked. Here, in
+    /// [`Error::FetchFailed`], and in [`Error::FetchTimedOut`], `url` is the requested URL without credentials and
     /// query.
     #[error("{url} was not fetched: {reason}")]
     FetchRefused {

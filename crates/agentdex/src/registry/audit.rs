@@ -12,8 +12,8 @@ use crate::{
 
 impl Registry {
     /// Returns up to `limit` entries of the audit trail with numbers greater than `after`. The trail records changes by
-    /// authenticated callers, atomically with the change, and denied requests. The retention limits of the log apply to
-    /// each of its [chains](AuditChain).
+    /// authenticated callers (atomically with the change), administrative actions, and denied requests. The retention
+    /// limits of the log apply to each [chain](AuditChain) of the trail.
     ///
     /// # Errors
     /// [`crate::Error::Store`]

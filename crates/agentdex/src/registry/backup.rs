@@ -156,7 +156,7 @@ impl Registry {
 /// has a new epoch, so resuming subscribers receive a `resync`. After a failure the directory must not be used.
 ///
 /// All changes since the backup are undone, including revocations of keys and restrictions of access. [`Restored`]
-/// lists the keys that are valid again and counts the descriptions that aren't public.
+/// lists all restored keys, and counts the descriptions that aren't public.
 ///
 /// ```
 /// # use agentdex::{Registry, td::Description};

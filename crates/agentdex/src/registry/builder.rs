@@ -100,9 +100,10 @@ impl Builder {
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] if an option requires a disabled feature of the library, [`Error::StoreInUse`],
-    /// [`Error::UnsupportedStoreFormat`], [`Error::ClusterDirectory`] for the directory of a node that is opened
-    /// without its cluster, [`Error::ClusterRefused`] for a directory that a node of this cluster can't use,
-    /// [`Error::ClusterUnavailable`], [`Error::Store`], [`Error::Index`], [`Error::Io`].
+    /// [`Error::StoreBehind`], [`Error::StoreDamaged`], [`Error::UnsupportedStoreFormat`], [`Error::ClusterDirectory`]
+    /// for the directory of a node that is opened without its cluster, [`Error::ClusterRefused`] for a directory that a
+    /// node of this cluster can't use, [`Error::ClusterUnavailable`], [`Error::Store`], [`Error::Index`],
+    /// [`Error::Io`].
     pub fn open(mut self) -> Result<Registry> {
         if self.strict {
             self.options.strictness = Strictness::Strict;

@@ -14,7 +14,7 @@ impl Registry {
         Guardian::new(self, &self.0.guarding.guardian)
     }
 
-    /// Waits until decisions reflect every acknowledged write, for up to five seconds.
+    /// Waits for up to five seconds until the guardian's decisions reflect every acknowledged write.
     ///
     /// # Errors
     /// [`Error::ConsistencyTimeout`] after five seconds, [`Error::LogUnavailable`] for a node of a cluster that can't

@@ -13,7 +13,7 @@ use crate::{
 const MOST_LISTED: usize = 20;
 
 impl Registry {
-    /// Reads the whole store, compares the log, the records, and the search index with each other, and returns all
+    /// Reads the whole store, compares the log, the records, and the search index with each other, and reports
     /// inconsistencies. Waits for the index. Concurrent writes may be reported as differences. Blocks.
     ///
     /// ```

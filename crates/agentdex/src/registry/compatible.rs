@@ -77,7 +77,8 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::InvalidQuery`] if both `have` and `want` are missing or if either is not a schema;
-    /// [`Error::LimitExceeded`], [`Error::IndexRebuilding`]; [`Error::QueryTooCostly`] after 2 s.
+    /// [`Error::LimitExceeded`], [`Error::IndexRebuilding`]; [`Error::ConsistencyTimeout`] if the latest writes aren't
+    /// indexed after 5 s; [`Error::QueryTooCostly`] after 2 s.
     pub fn search_compatible(&self, query: &CompatibleQuery) -> Result<CompatibleAnswer> {
         let (have, want) = have_and_want(query.have.as_ref(), query.want.as_ref())?;
         if query.offset.saturating_add(query.limit) > MAX_DEPTH {
@@ -102,7 +103,8 @@ impl Registry {
     }
 
     /// Finds the neighbors of each capability of a Thing: up to `limit` capabilities of other Things that accept its
-    /// output, and up to `limit` that produce its input. Returns `None` if the Thing doesn't exist. Blocks.
+    /// output, and up to `limit` that produce its input. With `near_misses`, includes capabilities for which a single
+    /// value is missing. Returns `None` if the Thing doesn't exist. Blocks.
     ///
     /// # Errors
     /// [`Error::InvalidId`]; otherwise the same as [`Registry::search_compatible`].

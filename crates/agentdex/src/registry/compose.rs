@@ -44,8 +44,9 @@ impl Registry {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] if `have` or `want` is not a schema; [`Error::LimitExceeded`],
-    /// [`Error::IndexRebuilding`].
+    /// [`Error::InvalidQuery`] if `have` or `want` is not a schema, or if `max_steps` is not from 1 to 4;
+    /// [`Error::LimitExceeded`], [`Error::IndexRebuilding`]; [`Error::ConsistencyTimeout`] if the latest writes aren't
+    /// indexed after 5 s.
     pub fn compose(&self, query: &ComposeQuery) -> Result<ComposeResult> {
         if !(1..=MAX_STEPS).contains(&query.max_steps) {
             let message = format!("`max_steps` is {}, but must be from 1 to {MAX_STEPS}", query.max_steps);

@@ -31,10 +31,11 @@ impl Registry {
     /// the namespace is not named after a domain or is already claimed, and for callers exempt from the proof.
     ///
     /// The domain serves `{"owners": [{"owner": "weather-team", "registry": "https://registry.example"}]}` at
-    /// `/.well-known/agentdex.json` over HTTPS. `registry` is the URL of this registry.
+    /// `/.well-known/agentdex.json` over HTTPS. `registry` must equal `registry_url`, the URL of this registry.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] with the missing part of the proof; [`Error::FetchBusy`].
+    /// [`Error::AccessRefused`] with the missing part of the proof, or if `registry_url` or a fetcher is missing;
+    /// [`Error::FetchBusy`].
     pub async fn domain_proof(&self, name: &Namespace, registry_url: Option<&str>) -> Result<Option<DomainProof>> {
         let (Some(owner), true) = (self.1.owner().cloned(), self.grants().is_some()) else { return Ok(None) };
         if !name.is_domain() || self.namespaces().find(name).is_some() {

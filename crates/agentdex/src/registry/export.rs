@@ -11,7 +11,7 @@ use crate::{
 /// The media type of Thing Descriptions.
 const TD_JSON: &str = "application/td+json";
 
-/// A Thing in another format.
+/// Document to which a Thing was exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     /// Media type of the document.
@@ -24,7 +24,8 @@ pub struct Exported {
 }
 
 impl Exported {
-    /// Converts an original in YAML to JSON. Other documents are returned unchanged. Blocks.
+    /// Converts an original in YAML to JSON. The bytes of other documents stay unchanged. In either case, the media
+    /// type becomes `application/json`. Blocks.
     ///
     /// # Errors
     /// Same as [`Syntax::to_json`].
@@ -50,7 +51,8 @@ pub struct ExportOptions<'o> {
     pub format_version: Option<&'o str>,
     /// Version of the Thing, or a version range. Defaults to the served version.
     pub version: Option<&'o str>,
-    /// Whether to include edits made since the import. If false, the original is exported as it was imported.
+    /// Whether to include edits made since the import. If false, or if `version` is set, the original is exported as it
+    /// was imported.
     pub edits: bool,
 }
 

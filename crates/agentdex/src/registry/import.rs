@@ -142,7 +142,8 @@ impl Import {
         self
     }
 
-    /// Sets the time to live of the Things, in seconds after their last renewal.
+    /// Sets the time to live of the Things, in seconds after their last renewal. If `None`, the document or the
+    /// registry determines it.
     pub fn ttl(mut self, seconds: Option<u64>) -> Import {
         self.ttl = seconds;
         self

@@ -235,7 +235,8 @@ impl Registry {
         &self.0.options
     }
 
-    /// Returns the epoch of the store, which changes when the registry is restored from a backup.
+    /// Returns the epoch of the store. A registry gets a new epoch if it is restored from a backup, salvaged, or
+    /// deliberately rolled back.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -258,7 +259,7 @@ impl Registry {
         self.0.store.origin()
     }
 
-    /// Returns the UUID of the registry, generated when its directory was created.
+    /// Returns the UUID of the registry, generated when the registry was created. A restored registry keeps the UUID.
     pub fn registry_id(&self) -> uuid::Uuid {
         self.0.store.registry_id()
     }

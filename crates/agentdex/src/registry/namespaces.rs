@@ -116,7 +116,8 @@ impl Namespaces {
     /// creates a different namespace. Blocks until the removal is durable.
     ///
     /// # Errors
-    /// [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`].
+    /// [`Error::Contended`] if others repeatedly claim and release the namespace, [`Error::WritesClosed`],
+    /// [`Error::DiskFull`], [`Error::ShuttingDown`].
     pub fn remove(&self, name: &Namespace) -> Result<bool> {
         let Some(namespace) = self.find(name) else { return Ok(false) };
         self.remove_as(Author::default(), &namespace, |_| None)

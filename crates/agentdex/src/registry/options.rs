@@ -7,7 +7,7 @@ use crate::{Error, Result, search::semantic::Model, store, td::Strictness};
 
 /// Options of a registry.
 ///
-/// The options don't depend on features of the library. Options that require a disabled feature are rejected when a
+/// The fields don't depend on features of the library. Values that require a disabled feature are rejected when a
 /// registry is opened.
 ///
 /// ```
@@ -41,8 +41,8 @@ pub struct Options {
     /// Model for searches by meaning; `None` to search by words only. The default is the built-in table with the
     /// feature `semantic`, and `None` without.
     pub model: Option<Model>,
-    /// Weight of the cosine, relative to BM25, in the score of a hit; `None` uses [`Model::scale`]. Requires the
-    /// feature `semantic`.
+    /// Score that a cosine of 1 adds to the BM25 score of a hit; `None` uses [`Model::scale`]. Requires the feature
+    /// `semantic`.
     pub semantic_scale: Option<f32>,
     /// Options of the guardian, which judges steps reported by agents. Empty without the feature `guardian`.
     pub guardian: guardian::Options,

@@ -7,8 +7,9 @@ use crate::{access::Grants, change::Seq, store::Life};
 /// Log positions at which a reader was present: the position it resumes from, and all positions since it connected.
 ///
 /// A reader receives a deletion when a Thing is removed or becomes invisible. If the reader was present while the Thing
-/// was visible to it, the deletion contains the capabilities of the Thing, and is sent to their topics. Otherwise, it
-/// contains only the id, since content retracted before a reader received it is never sent to that reader.
+/// was visible to it, the deletion contains the capabilities of the Thing, and is also sent to the MQTT topics of these
+/// capabilities. Otherwise, the deletion contains only the id, since retracted content is never sent to a reader that
+/// doesn't have it yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Presence {
     resumed: Seq,

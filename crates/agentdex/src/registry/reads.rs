@@ -29,8 +29,8 @@ pub struct Changes {
 }
 
 impl Registry {
-    /// Returns the Thing with the given id, or `None` if it doesn't exist or has expired. The id is normalized by
-    /// [`td::normalize_id`].
+    /// Returns the Thing with the given id, or `None` if it doesn't exist, has expired, or is hidden from the caller.
+    /// The id is normalized by [`td::normalize_id`].
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -84,7 +84,8 @@ impl Registry {
         self.list_from(None)
     }
 
-    /// Returns an iterator over Things with ids from `start` on, in ascending order.
+    /// Returns an iterator over Things with ids from `start` on, in ascending order. Without `start`, begins with the
+    /// first Thing.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -122,7 +123,8 @@ impl Registry {
         self.len() == 0
     }
 
-    /// Returns up to `limit` changes after `since`.
+    /// Reads up to `limit` entries of the log after `since`, and returns the changes in them that are visible to the
+    /// caller. An entry about members of a namespace can contain several changes.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -209,8 +211,8 @@ impl Registry {
         Ok(seen.into_iter().map(|change| Arc::unwrap_or_clone(change).into()).collect())
     }
 
-    /// Returns the document from which a Thing was converted, without later edits. Returns `None` if the Thing was
-    /// registered as a Thing Description, or if the document is hidden from the caller.
+    /// Returns the document from which a Thing was converted, without later edits. Returns `None` if the Thing doesn't
+    /// exist or was registered as a Thing Description, or if the document is hidden from the caller.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};

@@ -139,7 +139,7 @@ impl Registry {
         Ok(Written { id, effect, seq, warnings })
     }
 
-    /// Writes a record on a thread that may block. See [`Registry::write_record`].
+    /// Like [`Registry::write_record`], for threads that may block.
     ///
     /// # Errors
     /// Same as [`Registry::write_record`].

@@ -95,8 +95,8 @@ impl Registry {
     /// [`Error::InvalidQuery`] if the name or the query is invalid; [`Error::NoSuchQuery`] if the named query is
     /// hidden from the caller; [`Error::NotOwner`] if the caller must not change it; [`Error::AccessRefused`] and
     /// [`Error::NotMember`] if the caller must not request this access; [`Error::LimitExceeded`] beyond 10,000
-    /// queries, 1,000 queries of an owner, or 20,000,000 matches of all queries together; [`Error::WritesClosed`];
-    /// otherwise the same as [`Registry::search`].
+    /// queries, 1,000 queries of an owner, or 20,000,000 matches of all queries together; [`Error::Contended`] if
+    /// others repeatedly change the query; [`Error::WritesClosed`]; otherwise the same as [`Registry::search`].
     pub fn save_query_with(
         &self,
         name: impl Into<QueryName>,
@@ -344,8 +344,8 @@ impl Registry {
         Ok(QueryEvents::new(queries, watched))
     }
 
-    /// Returns the events that a change causes for visible saved queries, as seen by a reader. Blocks until the queries
-    /// were compared with the change.
+    /// Returns the events that a change causes for the saved queries visible to the caller. The change must have been
+    /// read by the same caller. Blocks until the queries have been compared with the change.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Index`].

@@ -30,7 +30,7 @@ const MAX_CHANGES_TO_WAIT_FOR: u64 = 4096;
 pub struct Matching {
     /// Total number of matches.
     pub total: u64,
-    /// Ids of the matches, ascending.
+    /// Ids of the returned matches, ascending.
     pub ids: Vec<String>,
     /// Last change reflected in the result.
     pub seq: Seq,
@@ -129,7 +129,7 @@ impl Registry {
     }
 
     /// Returns the first `limit` ids greater than `after` of indexed Things that pass the filters and match the
-    /// query, ascending. Doesn't wait for pending writes. Blocks while reading.
+    /// query, ascending, and the number of all matches. Doesn't wait for pending writes. Blocks while reading.
     ///
     /// # Errors
     /// Same as [`Registry::search`].

@@ -141,9 +141,9 @@ impl Registry {
     /// namespace, and true if it is new. Blocks until the write is durable.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] if another owner has claimed the namespace, or if it is named after a domain, the
-    /// caller is not an admin, and there is no [proof](Registry::domain_proof); otherwise the same as
-    /// [`super::Namespaces::put`].
+    /// [`Error::AccessRefused`] if the caller has no API key or token, if another owner has claimed the namespace, or
+    /// if it is named after a domain, the caller is not an admin, and there is no [proof](Registry::domain_proof);
+    /// otherwise the same as [`super::Namespaces::put`].
     pub fn claim_namespace(
         &self,
         name: Namespace,
@@ -179,7 +179,7 @@ impl Registry {
     /// false if the namespace isn't claimed, or the caller is not a member of it. Blocks until the write is durable.
     ///
     /// # Errors
-    /// [`Error::AccessRefused`] for members that don't own it; otherwise the same as [`super::Namespaces::remove`].
+    /// [`Error::AccessRefused`] for members who don't own it; otherwise the same as [`super::Namespaces::remove`].
     pub fn give_up_namespace(&self, name: &Namespace) -> Result<bool> {
         let Some(known) = self.claimed_namespaces().into_iter().find(|known| known.name == *name) else {
             return Ok(false);

@@ -96,9 +96,9 @@ impl Registry {
     /// Uses no thread while waiting.
     ///
     /// # Errors
-    /// If `consistent`: [`Error::ConsistencyTimeout`] after 5 s, [`Error::IndexRebuilding`], [`Error::LogUnavailable`],
+    /// [`Error::Unsupported`] if SPARQL is disabled; [`Error::IndexRebuilding`] while the statements are loaded at
+    /// startup. If `consistent`, also [`Error::ConsistencyTimeout`] after 5 s, [`Error::LogUnavailable`],
     /// [`Error::ShuttingDown`].
-    /// [`Error::Unsupported`] if SPARQL is disabled.
     pub async fn ready_for_sparql(&self, consistent: bool) -> Result<()> {
         let sparql = self.sparql()?;
         let target = if consistent { self.0.store.acknowledged().await? } else { self.last_seq() };

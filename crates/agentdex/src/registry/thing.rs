@@ -63,8 +63,8 @@ impl Thing {
         self.record.modified
     }
 
-    /// Returns the flags of potentially deceptive texts, and of a name that is easily mistaken for that of another
-    /// agent. Flags are updated shortly after a change.
+    /// Returns the flags of potentially deceptive texts, of credentials, and of a name that is easily mistaken for that
+    /// of another agent. Flags are updated shortly after a change.
     pub fn flags(&self) -> &[Flag] {
         &self.flags
     }

@@ -19,9 +19,10 @@ pub struct ThingVersion {
     pub is_served: bool,
     /// Position at which the version was stored, on which its ETag is based.
     pub seq: Seq,
-    /// Format from which the version was converted.
+    /// Format from which the version was converted, or `None` for a Thing Description.
     pub format: Option<String>,
-    /// Id of the document that declares the Thing as a part.
+    /// Id of the document that declares this version as a part, or `None` if the version was imported or registered on
+    /// its own.
     pub document: Option<String>,
     /// Visibility of the version, if it is narrower than that of the Thing and the caller may change the Thing.
     pub visibility: Option<Visibility>,

@@ -103,7 +103,7 @@ impl Write {
         Write { access, ..Write::from(Verb::Access { id: id.into() }) }
     }
 
-    /// Sets the access of the Thing to be put.
+    /// Sets the access of the Thing to be created or replaced.
     pub fn with_access(mut self, access: AccessRequest) -> Write {
         self.access = access;
         self
@@ -201,8 +201,12 @@ impl Registry {
     /// - Invalid input: [`Error::MalformedJson`], [`Error::LimitExceeded`], [`Error::Invalid`],
     ///   [`Error::InvalidPatch`], [`Error::InvalidId`], [`Error::MissingId`], [`Error::UnexpectedId`],
     ///   [`Error::IdMismatch`], [`Error::CredentialInDescription`].
-    /// - Conflicts: [`Error::AlreadyExists`], [`Error::NotFound`], [`Error::PreconditionFailed`], [`Error::Contended`].
-    /// - The store: [`Error::WritesClosed`], [`Error::ShuttingDown`], [`Error::Store`].
+    /// - Conflicts: [`Error::AlreadyExists`], [`Error::NotFound`], [`Error::NoSuchVersion`], [`Error::Unrelated`],
+    ///   [`Error::PreconditionFailed`], [`Error::Contended`].
+    /// - Access: [`Error::AccessRefused`], [`Error::NotOwner`], [`Error::NotMember`], [`Error::PartOfDocument`],
+    ///   [`Error::HiddenVersions`], [`Error::VersionNotServed`].
+    /// - The store: [`Error::WritesClosed`], [`Error::DiskFull`], [`Error::ShuttingDown`], [`Error::Store`]. In a
+    ///   cluster also [`Error::OutcomeUnknown`], [`Error::LogUnavailable`], [`Error::LogFull`], [`Error::ClockSkew`].
     pub async fn write(&self, write: Write) -> Result<Written> {
         let Write { verb, mut precondition, dry_run, actor, access, version, only_related, replaces, may_block } =
             write;

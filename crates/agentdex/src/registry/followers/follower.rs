@@ -111,9 +111,9 @@ pub struct FollowerStatus {
     pub seq: Option<Seq>,
     /// Number of changes in the log after `seq`. An upper bound if they have not been counted yet.
     pub lag: u64,
-    /// Number of failures since the start.
+    /// Number of failures since the registry was opened.
     pub failures: u64,
-    /// Number of rebuilds since the start.
+    /// Number of rebuilds since the registry was opened.
     pub rebuilds: u64,
 }
 
@@ -123,7 +123,7 @@ impl FollowerStatus {
         self.state == FollowerState::Following && self.seq.is_some()
     }
 
-    /// Returns the reason why the follower is not ready.
+    /// Returns the reason why the follower is not ready, or `None` if it is ready.
     pub fn reason(&self) -> Option<String> {
         match &self.state {
             FollowerState::Following if self.seq.is_some() => None,
@@ -146,7 +146,7 @@ pub enum FollowerState {
     Rebuilding {
         /// Number of records processed so far.
         done: u64,
-        /// Number of records to process, as counted at the start.
+        /// Number of records to process, as counted at the start of the rebuild.
         total: u64,
     },
     /// Failed, and going to retry after a pause. Queries are answered from the previous state, if any.

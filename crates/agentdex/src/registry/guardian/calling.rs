@@ -19,8 +19,8 @@ impl<'r> Guardian<'r> {
         Guardian { registry, state }
     }
 
-    /// Returns the live sessions of an agent, or of all agents, latest step first. Includes only sessions reported by
-    /// the caller, unless the caller has access to everything.
+    /// Returns up to `limit` live sessions of an agent, or of all agents, latest step first. Includes only sessions
+    /// reported by the caller, unless the caller has access to everything.
     pub fn sessions(&self, agent: Option<&str>, limit: usize) -> Vec<LiveSession> {
         match (self.registry.grants(), self.registry.caller().owner()) {
             (None, _) => self.state.sessions.list(agent, None, limit),

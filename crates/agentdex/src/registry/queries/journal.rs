@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 32 * 1024 * 1024;
 /// Size of a finding without its queries.
 const FINDING_BYTES: usize = size_of::<Arc<Finding>>() + size_of::<Finding>();
 
-/// Position in the journal: the number of preceding findings since the start of the process.
+/// Position in the journal: the number of preceding findings since the registry was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JournalPosition(u64);
 
@@ -71,7 +71,8 @@ pub enum Found {
     Finding(Arc<Finding>, JournalPosition),
     /// There is no later finding yet.
     Nothing,
-    /// The following findings were dropped. The reader continues at this position.
+    /// Findings after the requested position were dropped. The reader continues at this position, the end of the
+    /// journal.
     Forgotten(JournalPosition),
 }
 

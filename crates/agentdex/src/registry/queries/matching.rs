@@ -89,7 +89,8 @@ impl Matching {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a query to be compared with all further changes. [`Matching::started`] adds its current matches.
+    /// Adds a query to be compared with all further changes. `end` is the current end of the log. Call
+    /// [`Matching::started`] to add the current matches of the query.
     pub fn add(&mut self, query: Arc<SavedQuery>, holder: Holder, end: Seq) -> QueryNo {
         if self.index.is_empty() {
             // Nobody asked what came before.
@@ -105,9 +106,9 @@ impl Matching {
         number
     }
 
-    /// Sets the ids of Things that match a query, as of the position at which it was added or later. If the query
-    /// `has_readers` and changes have arrived meanwhile, its readers are notified, since the events of these changes
-    /// are unknown.
+    /// Sets the ids of Things that match a query, as of the position at which it was added or later. If `has_readers`
+    /// is true and changes have arrived in the meantime, the readers of the query are notified, since the events of
+    /// these changes are unknown.
     pub fn started(&mut self, number: QueryNo, ids: &[String], has_readers: bool) {
         let Some(added) = self.known().starting_at(number) else { return };
         let has_changed = |id: &String| self.changed.get(id.as_str()).is_some_and(|seq| *seq > added);
@@ -131,7 +132,7 @@ impl Matching {
         }
     }
 
-    /// True if a query with this number of matches doesn't exceed the maximum number of matches.
+    /// True if a query with this number of matches can be added without exceeding the maximum for all queries together.
     pub fn has_room_for(&self, matches: usize) -> bool {
         self.matches.has_room_for(matches)
     }
@@ -152,8 +153,8 @@ impl Matching {
         self.read.clear();
     }
 
-    /// Returns the events that a change of membership causes for `relevant` queries, as seen by a reader: a query loses
-    /// each newly invisible Thing, and gains each newly visible Thing. `format` is the format of the Thing.
+    /// Returns the events of `relevant` queries for a Thing that a change of membership made visible or invisible to a
+    /// reader. `last` is the last visible text of an invisible Thing, and `format` is the format of the Thing.
     pub fn events_of_membership(
         &mut self,
         change: &LoggedChange,
@@ -170,7 +171,7 @@ impl Matching {
         Ok(candidates.iter().map(|candidate| (candidate.number, kind)).collect())
     }
 
-    /// Compares queries with the next change up to `end`. Returns true if there are more.
+    /// Compares queries with the next change up to `end`. Returns true if further changes remain to be compared.
     pub fn read_on(&mut self, store: &Store, end: Seq) -> Result<bool> {
         if self.index.is_empty() {
             self.known().skip_to(end);

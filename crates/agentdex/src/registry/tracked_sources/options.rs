@@ -18,7 +18,7 @@ pub type ServerDescriber = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = Res
 /// A fetched document to be converted.
 #[derive(Debug, Clone, Copy)]
 pub struct FetchedDocument<'a> {
-    /// Declared format.
+    /// Requested or detected format.
     pub format: Format,
     /// Content of the document.
     pub document: &'a [u8],

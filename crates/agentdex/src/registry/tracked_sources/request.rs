@@ -33,7 +33,7 @@ impl TrackRequest {
         }
     }
 
-    /// Sets the id of the Thing, instead of deriving it from the document.
+    /// Sets the id of the Thing. If `None`, the id is derived from the document.
     pub fn id(mut self, id: Option<String>) -> TrackRequest {
         self.id = id;
         self

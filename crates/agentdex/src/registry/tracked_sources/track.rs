@@ -131,8 +131,8 @@ impl Registry {
     /// Polls a source immediately, and imports its document if it has changed.
     ///
     /// # Errors
-    /// [`Error::NotTracked`]; [`Error::Contended`]; errors of fetching and importing as for [`Registry::track`], which
-    /// are also stored.
+    /// [`Error::NotTracked`]; [`Error::NotOwner`]; [`Error::Contended`]; errors of fetching and importing as for
+    /// [`Registry::track`], which are also stored.
     pub async fn refresh_source(&self, id: &str) -> Result<RefreshResult> {
         let id = td::normalize_id(id)?;
         let record = self.find_record(&id)?;
