@@ -350,8 +350,8 @@ pub enum Error {
         /// Id of the Thing.
         id: String,
     },
-    /// The requested access would also publish the served description, although the write stores a lower version, which
-    /// won't be served.
+    /// The write stores a version lower than the served version, but the requested access would publish the served
+    /// description as well.
     #[error(
         "the requested access would also publish {}, which remains the served description of {id:?}; omit the \
          access, or publish all versions with `versions=all`", served_version(served.as_deref())
@@ -373,7 +373,8 @@ pub enum Error {
         original: Option<String>,
         /// Content of the Thing that is missing from the document.
         losses: Box<Losses>,
-        /// JSON Pointers of the edits that have no counterpart in the Thing, if the document is an edited export of it.
+        /// JSON Pointers of the edits in the document that have no counterpart in the Thing, if the document is an
+        /// edited export of the Thing.
         edits: Vec<String>,
     },
     /// The Thing doesn't have the requested version.
@@ -384,7 +385,7 @@ pub enum Error {
         /// Requested version or range.
         version: String,
     },
-    /// The Thing or saved query would be shown to a namespace of which the writer is not a member.
+    /// The writer is not a member of the namespace, and can't make the Thing or saved query visible to its members.
     #[error("{id:?} would be visible to the namespace {:?}, {}", namespace.as_str(), not_member(*is_given_up))]
     NotMember {
         /// Id of the Thing, or name of the saved query.
@@ -476,7 +477,7 @@ pub enum Error {
     FetchRefused {
         /// Requested URL.
         url: String,
-        /// Reason for the refusal, and the setting with which the operator can allow it.
+        /// Reason for the refusal, with the setting by which the operator can allow the fetch, if any.
         reason: String,
     },
     /// A fetch returned no document.

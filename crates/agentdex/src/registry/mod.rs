@@ -235,8 +235,8 @@ impl Registry {
         &self.0.options
     }
 
-    /// Returns the epoch of the store. A registry gets a new epoch if it is restored from a backup, salvaged, or
-    /// deliberately rolled back.
+    /// Returns the epoch of the store. A registry gets a new epoch when it is restored from a backup, salvaged, or
+    /// accepted after a rollback of its files.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -253,8 +253,8 @@ impl Registry {
         self.0.store.epoch()
     }
 
-    /// Returns the end of the log from which this registry was restored, or `None` if it wasn't restored. Positions in
-    /// that log refer to other changes here.
+    /// Returns the end of the log from which this registry was restored, salvaged, or rolled back, or `None` if it was
+    /// not. Positions in that log refer to other changes in this registry.
     pub fn origin(&self) -> Option<Position> {
         self.0.store.origin()
     }

@@ -7,7 +7,7 @@ use crate::{Error, Result, search::semantic::Model, store, td::Strictness};
 
 /// Options of a registry.
 ///
-/// The fields don't depend on features of the library. Values that require a disabled feature are rejected when a
+/// The fields are the same with all features of the library. Values that require a disabled feature are rejected when a
 /// registry is opened.
 ///
 /// ```

@@ -105,8 +105,8 @@ impl Registry {
         Ok(answer)
     }
 
-    /// Returns the ids of all Things that pass the filters and match the query, ascending. Blocks like
-    /// [`Registry::search`].
+    /// Returns the ids of all Things that pass the filters and match the query, ascending. First waits like
+    /// [`Registry::ready_to_search`]. Blocks.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};

@@ -15,9 +15,9 @@ use crate::{
 };
 
 impl Registry {
-    /// Sets this registry's metadata for a version of an MCP server: the `status` (`active`, `deprecated`, or `deleted`), which
-    /// is visible in searches, and further members. The server's document stays unchanged, and a tracked source stays tracked.
-    /// Blocks.
+    /// Sets this registry's metadata for a version of an MCP server. `block` contains the `status` (`active`,
+    /// `deprecated`, or `deleted`), which is visible in searches, and further members. The server's document stays
+    /// unchanged, and a tracked source stays tracked. Blocks.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

@@ -73,7 +73,7 @@ impl Index {
     }
 
     /// Compares files of the index in a directory with their checksums, up to about `bytes`, continuing after the
-    /// previous call. Returns a damaged file, if any.
+    /// previous call. Returns a damaged file, or the directory if the index as a whole is unusable.
     ///
     /// # Errors
     /// [`crate::Error::Index`] if files can't be read now but may be intact.
@@ -138,7 +138,7 @@ impl Index {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the last searchable change.
+    /// Returns the last searchable change, or `None` before the first commit.
     pub fn position(&self) -> Option<Position> {
         self.snapshot().position()
     }

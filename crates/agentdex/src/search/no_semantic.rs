@@ -64,7 +64,7 @@ impl Model {
         match *self {}
     }
 
-    /// Returns the minimum share of its BM25 score kept by a Thing if its meaning differs from that of the query.
+    /// Returns the minimum share of the BM25 score kept for a Thing whose meaning differs from that of the query.
     pub fn least_share_of_words(&self) -> f32 {
         match *self {}
     }
@@ -214,7 +214,7 @@ impl VectorWriter {
         match self.0 {}
     }
 
-    /// Verifies the checksums of the file.
+    /// Verifies the checksums of the file, and returns whether they are correct.
     ///
     /// # Errors
     /// Never fails.

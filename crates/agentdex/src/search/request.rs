@@ -173,7 +173,7 @@ impl Search {
         self
     }
 
-    /// Sets the maximum number of hits, at most [`MAX_LIMIT`](super::MAX_LIMIT).
+    /// Sets the maximum number of hits. Larger values than [`MAX_LIMIT`](super::MAX_LIMIT) are reduced to that limit.
     pub fn limit(mut self, limit: usize) -> Search {
         self.limit = limit;
         self

@@ -30,7 +30,7 @@ pub trait RestrictedThings {
     fn access(&self, id: &str) -> Option<Access>;
 }
 
-/// Documents in the search index of Things that aren't public, by index segment. Cloning is cheap.
+/// Search index documents of the Things that aren't public, by index segment. Cloning is cheap.
 #[derive(Debug, Clone, Default)]
 pub struct RestrictedDocuments(Arc<Known>);
 

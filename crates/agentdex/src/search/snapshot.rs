@@ -112,7 +112,8 @@ impl Snapshot {
     /// there are any.
     ///
     /// # Errors
-    /// [`crate::Error::LimitExceeded`] for a query over [`MAX_QUERY_BYTES`] or a page beyond [`MAX_DEPTH`],
+    /// [`crate::Error::LimitExceeded`] for a query over [`MAX_QUERY_BYTES`], a facet query over
+    /// [`MAX_FACET_QUERY_BYTES`], or a page beyond [`MAX_DEPTH`],
     /// [`crate::Error::InvalidQuery`] for an invalid version range or for [`Mode::Semantic`] without vectors,
     /// [`crate::Error::Index`].
     pub fn search(&self, search: &Search, hidden: &Hidden, meaning: Option<&Meaning>) -> Result<Answer> {

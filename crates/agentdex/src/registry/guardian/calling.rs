@@ -36,8 +36,8 @@ impl<'r> Guardian<'r> {
         self.registry.grants().is_none() || is_own()
     }
 
-    /// Returns up to `limit` steps of a session after the entry `after`, oldest first, even if the session has ended.
-    /// Includes only steps reported by the caller, unless the caller has access to everything. Blocks.
+    /// Returns up to `limit` steps of a session after entry number `after`, oldest first, even if the session has
+    /// ended. Includes only steps reported by the caller, unless the caller has access to everything. Blocks.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -48,9 +48,9 @@ impl<'r> Guardian<'r> {
         self.state.trail.entries(after, limit, |line| finder.find(line).is_some(), is_of_session)
     }
 
-    /// Returns up to `limit` entries of the trail after the entry `after`, oldest first, filtered by agent, decision,
-    /// and time (`since`). Includes only entries reported by the caller, unless the caller has access to everything.
-    /// Blocks.
+    /// Returns up to `limit` entries of the trail after entry number `after`, oldest first, filtered by agent,
+    /// decision, and time (`since`). Includes only entries reported by the caller, unless the caller has access to
+    /// everything. Blocks.
     ///
     /// # Errors
     /// [`Error::Io`]

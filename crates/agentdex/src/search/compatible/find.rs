@@ -41,7 +41,7 @@ pub struct Request<'r> {
 pub struct Found {
     /// Number of matches on all pages.
     pub total: usize,
-    /// Matches on this page, best fit first.
+    /// Matches on this page, best fit first. Near misses come last.
     pub hits: Vec<CompatibleHit>,
 }
 

@@ -53,8 +53,8 @@ impl Data {
     /// data has a single port with its title. `what` is the name of the data in messages.
     ///
     /// # Errors
-    /// [`Error::InvalidQuery`] if it is not a schema; [`Error::LimitExceeded`] beyond 16 levels, 2,000 schemas, or
-    /// 256 members.
+    /// [`Error::InvalidQuery`] if `schema` is not an object or names an unknown type; [`Error::LimitExceeded`] beyond
+    /// 16 levels, 2,000 schemas, or 256 members.
     pub fn parse(schema: &Value, what: &'static str) -> Result<Data> {
         if !schema.is_object() {
             let message = format!(

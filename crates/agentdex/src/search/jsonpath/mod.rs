@@ -79,7 +79,8 @@ impl Query {
         }
     }
 
-    /// Returns the id that a description must have for the query to have a result.
+    /// Returns the id that a description must have for the query to have a result, or `None` if the query doesn't
+    /// require an id.
     pub fn only_id(&self) -> Option<&str> {
         let (member, text) = self.outline.equality.as_ref()?;
         (member == "id").then_some(text.as_str())

@@ -161,7 +161,7 @@ impl Part {
         matches!(self, Part::Word { terms, .. } if terms.len() == 1)
     }
 
-    /// True if both are the same word.
+    /// True if this part and `other` are the same word.
     pub fn is_same_word(&self, other: &Part) -> bool {
         match (self, other) {
             (Part::Word { terms, .. }, Part::Word { terms: others, .. }) => terms == others,

@@ -44,7 +44,7 @@ impl Syntax {
         }
     }
 
-    /// Returns a short name.
+    /// Returns the short name: `nq` or `ttl`.
     pub fn name(self) -> &'static str {
         match self {
             Syntax::NQuads => "nq",
@@ -55,7 +55,7 @@ impl Syntax {
     /// Serializes statements.
     ///
     /// # Errors
-    /// [`Error::Io`] if a prefix is not an IRI.
+    /// [`Error::Io`] if the serializer fails.
     pub fn write(self, statements: &Statements) -> Result<Vec<u8>> {
         let written = match self {
             Syntax::NQuads => write_n_quads(statements),

@@ -220,7 +220,7 @@ impl VectorWriter {
         Ok(())
     }
 
-    /// Verifies the checksums of the file.
+    /// Verifies the checksums of the file, and returns whether they are correct.
     ///
     /// # Errors
     /// [`Error::Io`]

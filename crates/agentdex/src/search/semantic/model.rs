@@ -37,7 +37,7 @@ impl Model {
         Ok(Model::Encoder(Arc::new(encoder)))
     }
 
-    /// Returns the built-in model, the table that is part of the library.
+    /// Returns the built-in model, a table that is part of the library, or `None` without the feature `semantic`.
     pub fn built_in() -> Option<Model> {
         Some(Model::BuiltIn)
     }
@@ -74,9 +74,9 @@ impl Model {
         }
     }
 
-    /// Returns the minimum share of its BM25 score kept by a Thing if its meaning differs from that of the query.
-    /// The score of the cosine is added to this share. For the table, 0.5 is the best share between 0.3 and 0.7 on the
-    /// labeled requests. For encoders, only a share of 1 has been measured.
+    /// Returns the minimum share of the BM25 score kept for a Thing whose meaning differs from that of the query.
+    /// The score of the cosine is added to this share. For the built-in table, 0.5 is the best share between 0.3 and
+    /// 0.7 on the labeled requests of `benches/relevance.rs`. For encoders, only a share of 1 has been measured.
     pub fn least_share_of_words(&self) -> f32 {
         match self {
             Model::BuiltIn => 0.5,

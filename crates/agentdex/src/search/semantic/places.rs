@@ -33,12 +33,12 @@ pub(in crate::search) struct Segment {
 }
 
 impl Segment {
-    /// Returns the slot of a document.
+    /// Returns the slot with the vectors of a document, or `None` if the document has no vectors.
     pub fn slot(&self, doc: DocId) -> Option<SlotNumber> {
         self.slots.get(doc as usize).copied().filter(|slot| *slot != NONE)
     }
 
-    /// Returns the documents with a slot.
+    /// Returns the documents that have vectors, each with its slot.
     pub fn documents(&self) -> impl Iterator<Item = (DocId, SlotNumber)> {
         (0..).zip(&self.slots).filter(|(_, slot)| **slot != NONE).map(|(doc, slot)| (doc, *slot))
     }

@@ -327,8 +327,8 @@ impl UnknownWords {
     }
 }
 
-/// Calls `each` for each word of a text, with its English stem, the word in lower case and ASCII, and true for a
-/// compound name whose parts are passed as well. A run of ideographs is a single word.
+/// Calls `each` for each word of a text, with its English stem, its normalized form (lower case, without accents), and
+/// true for a compound name whose parts are passed as well. A run of ideographs is a single word.
 pub fn for_each_word(text: &str, mut each: impl FnMut(&str, &str, bool)) {
     let mut run = String::new();
     let mut run_end = 0;

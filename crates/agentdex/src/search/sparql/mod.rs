@@ -75,7 +75,8 @@ impl Query {
     /// Blocks for up to 5 s.
     ///
     /// # Errors
-    /// [`Error::QueryTooCostly`] if it exceeds a limit, [`Error::InvalidQuery`] for an unknown function.
+    /// [`Error::QueryTooCostly`] if the query exceeds a limit, [`Error::InvalidQuery`] for an unknown function or for a
+    /// format of another kind.
     pub fn evaluate(&self, snapshot: &Snapshot, hidden_ids: &[String], format: Format) -> Result<Vec<u8>> {
         on_large_stack(|| {
             let query = parse(&self.text)?;

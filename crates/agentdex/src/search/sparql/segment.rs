@@ -40,7 +40,7 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Creates a segment from rows, sorted and without duplicates.
+    /// Creates a segment from rows, after sorting them and removing duplicates.
     pub fn new(mut rows: Vec<Row>) -> Segment {
         rows.sort_unstable();
         rows.dedup();
@@ -73,7 +73,7 @@ impl Segment {
         self.rows.get(number)
     }
 
-    /// Returns the range of rows with the given prefix, as positions in a sort order.
+    /// Returns the range of the rows that begin with `start` in a sort order, as positions in that order.
     pub fn range(&self, order: Order, start: &[u32]) -> Range<usize> {
         let compare = |row: &Row| {
             let key = key(row, order);

@@ -78,7 +78,7 @@ impl Encoder {
         self.words.ncols()
     }
 
-    /// Returns a hash of the file with the weights. The vocabulary and the configuration aren't part of it.
+    /// Returns a hash of the file with the weights. Other files, such as the vocabulary, don't affect the hash.
     pub fn hash(&self) -> u64 {
         self.hash
     }
