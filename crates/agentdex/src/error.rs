@@ -60,7 +60,7 @@ pub enum Error {
         /// Maximum size in bytes.
         maximum: usize,
     },
-    /// Another quantity exceeds its limit.
+    /// A quantity other than the size of the document exceeds its limit.
     #[error("{what} exceeds the limit of {maximum}")]
     LimitExceeded {
         /// Name of the quantity, such as `JSON nesting depth` or `length of the id in bytes`.
@@ -92,7 +92,7 @@ pub enum Error {
     OtherFormat {
         /// Name of the actual format.
         found: &'static str,
-        /// Noun for documents of that format with its article, such as `an A2A agent card`.
+        /// Noun for documents of the actual format, with an article, such as `an A2A agent card`.
         noun: &'static str,
         /// Reason why the document is not accepted in the requested format.
         source: Box<Error>,
@@ -299,14 +299,14 @@ pub enum Error {
         /// Reason, with the address of etcd.
         reason: String,
     },
-    /// The format of the data directory is unknown to this version.
+    /// The format of the data directory is unknown to this version of agentdex.
     #[error("{} has the store format {found}, but this version reads format {supported}", path.display())]
     UnsupportedStoreFormat {
         /// Data directory.
         path: PathBuf,
         /// Format of the directory.
         found: String,
-        /// Format of this version.
+        /// Format supported by this version of agentdex.
         supported: u32,
     },
     /// The caller may not perform the operation, such as requesting this access, claiming a namespace, or reading
@@ -535,8 +535,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the stable name of the error, such as `not-found`. Problem documents of the REST API contain it as
-    /// `code`, except for internal errors, whose code there is `internal`.
+    /// Returns the stable name of the error, such as `not-found`. Problem documents of the REST API contain this name
+    /// as `code`, except for internal errors: their `code` is `internal`.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

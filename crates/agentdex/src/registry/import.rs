@@ -228,8 +228,8 @@ impl Imported {
 }
 
 impl Registry {
-    /// Registers all Things of a converted document with their originals, in a single transaction, and returns once
-    /// that is durable. Unchanged Things cause no change.
+    /// Registers all Things of a converted document with their originals, in a single transaction, and returns once the
+    /// transaction is durable. Unchanged Things cause no change.
     ///
     /// An unchanged export of the Thing in a format other than that of its original causes no change either. An edit of
     /// such an export is an edit of the Thing, unless [`Import::replace`] is set. Things of parts that the document no

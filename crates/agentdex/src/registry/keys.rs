@@ -192,8 +192,8 @@ impl Keys {
     }
 
     /// Revokes a key, and returns false if it doesn't exist. The key is rejected immediately. Blocks until the
-    /// revocation is durable. If that fails, the key is listed with [`ApiKey::is_revoking`]; on a full disk, the
-    /// revocation is retried. As in [`Keys::create`], the audit trail records no owner.
+    /// revocation is durable. If the revocation can't be stored, the key is listed with [`ApiKey::is_revoking`]; on a
+    /// full disk, the revocation is retried. As in [`Keys::create`], the audit trail records no owner.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::WritesClosed`], [`Error::ShuttingDown`].

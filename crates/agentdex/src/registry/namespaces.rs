@@ -112,7 +112,7 @@ impl Namespaces {
     }
 
     /// Releases a namespace, and returns false if it isn't claimed. Its Things with the visibility `namespace` are
-    /// then visible to their owners and admins only. That holds even after the name is claimed again, since that
+    /// then visible to their owners and admins only. This doesn't change if the name is claimed again, since a new claim
     /// creates a different namespace. Blocks until the removal is durable.
     ///
     /// # Errors

@@ -30,7 +30,8 @@ impl Registry {
         self.0.network.issuer.as_deref().map(Issuer::options)
     }
 
-    /// Returns the sign-in for people on the web page, if the issuer is configured for it and has been reached.
+    /// Returns the parameters with which the web page signs people in. Returns `None` if
+    /// [`IssuerOptions::client_id`] is not set, or if the issuer has not been reached or has no usable endpoints.
     pub fn sign_in(&self) -> Option<Arc<SignIn>> {
         self.0.network.issuer.as_ref().and_then(|issuer| issuer.sign_in())
     }

@@ -68,7 +68,7 @@ impl Registry {
         }))
     }
 
-    /// Returns an iterator over all Things in ascending order of id, which reads them lazily.
+    /// Returns an iterator over the Things visible to the caller, in ascending order of id. Things are read lazily.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};
@@ -84,8 +84,8 @@ impl Registry {
         self.list_from(None)
     }
 
-    /// Returns an iterator over Things with ids from `start` on, in ascending order. Without `start`, begins with the
-    /// first Thing.
+    /// Returns an iterator like [`Registry::list`] that begins at the id `start`, or at the first Thing if `start` is
+    /// `None`.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};

@@ -118,8 +118,8 @@ pub fn salvage(directory: &Path, to: &Path) -> Result<Salvaged> {
     store::salvage(directory, to)
 }
 
-/// Accepts a data directory that was deliberately restored from older files. It gets a new epoch, so resuming
-/// subscribers receive a `resync`. All keys are revoked, and their ids are returned. Access to agents, and the
+/// Accepts a data directory that was deliberately restored from older files. The directory gets a new epoch, so
+/// resuming subscribers receive a `resync`. All keys are revoked, and their ids are returned. Access to agents, and the
 /// members of namespaces, remain as found in the directory. Blocks.
 ///
 /// # Errors

@@ -240,8 +240,8 @@ impl Registry {
     }
 
     /// Waits like [`Registry::ready_to_search`] and, if the mode uses vectors, also for the vectors. Vectors of an
-    /// encoder are slow to compute, so they are only waited for if `consistent`. While all vectors are being
-    /// recomputed, only [`Mode::Semantic`] waits for them.
+    /// encoder are slow to compute, so they are waited for only if `consistent`. While all vectors are being
+    /// recomputed, only a `consistent` call for [`Mode::Semantic`] waits for them.
     ///
     /// # Errors
     /// Same as [`Registry::ready_to_search`], and if `consistent`, [`Error::ConsistencyTimeout`] if the vectors

@@ -54,8 +54,8 @@ struct Work<'a> {
 
 impl Registry {
     /// Evaluates a JSONPath query on the array of all descriptions, each with its `registration` (see
-    /// [`super::Thing::enriched`]). Returns JSON texts in order of ids. An entire description is returned as stored,
-    /// with its `registration`. Every acknowledged write is found. Blocks.
+    /// [`super::Thing::enriched`]). Returns the results as JSON texts, in order of the ids of their Things. An entire
+    /// description is returned as stored, with its `registration`. Every acknowledged write is found. Blocks.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};

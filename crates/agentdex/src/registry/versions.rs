@@ -62,7 +62,7 @@ impl Registry {
     }
 
     /// Returns a version of a Thing, without edits. `range` is a version, an npm range (its highest version), or
-    /// `latest`. The position of the Thing is that of the version.
+    /// `latest`. [`Thing::seq`] of the result is the position at which the version was stored.
     ///
     /// # Errors
     /// [`Error::NoSuchVersion`], [`Error::NotFound`], [`Error::InvalidId`], [`Error::Store`].

@@ -46,7 +46,7 @@ impl Model {
         None
     }
 
-    /// True if embedding is fast enough for writers to wait for it.
+    /// True if embedding is fast enough for searches to wait for the vectors of recent writes.
     pub fn is_fast(&self) -> bool {
         match *self {}
     }

@@ -127,7 +127,7 @@ impl Search {
         self
     }
 
-    /// Counts only values that contain a text, regardless of case. Values that begin with it come first.
+    /// Counts only facet values that contain a text, regardless of case. Values that begin with the text come first.
     ///
     /// ```
     /// # use agentdex::{Registry, td::Description};

@@ -73,8 +73,8 @@ impl Snapshot {
         &self.cached
     }
 
-    /// Adds ids to be hidden, and returns all hidden documents of this snapshot. The snapshot must not be older than
-    /// the snapshots used with `hidden` before.
+    /// Adds `ids` to the `hidden` ids, and returns all hidden documents of this snapshot. The snapshot must not be
+    /// older than the snapshots used with `hidden` before.
     ///
     /// # Errors
     /// [`crate::Error::Index`]

@@ -169,7 +169,8 @@ impl VectorWriter {
         Ok((VectorWriter { meaning, file, unknown: UnknownWords::default() }, position))
     }
 
-    /// Computes the vectors of a Thing from its stored text, unless its texts are unchanged.
+    /// Computes the vectors of a Thing from its stored text, unless the names and descriptions in the text are
+    /// unchanged.
     ///
     /// # Errors
     /// [`Error::Index`] if the stored text can't be read, [`Error::Io`], [`Error::ShuttingDown`].

@@ -42,7 +42,7 @@ impl Model {
         Some(Model::BuiltIn)
     }
 
-    /// True if embedding is fast enough for writers to wait for it.
+    /// True if embedding is fast enough for searches to wait for the vectors of recent writes.
     pub fn is_fast(&self) -> bool {
         matches!(self, Model::BuiltIn)
     }
