@@ -41,8 +41,8 @@ pub struct CompatibleAnswer {
 impl Registry {
     /// Finds capabilities whose required inputs are available to the caller, and whose outputs contain the data
     /// wanted by the caller, according to their schemas. Members correspond if their names or titles are equal or
-    /// synonyms. A match that is uncertain, or that needs a conversion by the type compatibility rules of Agent Spec,
-    /// has a fit below 0.5 and a list of doubts. Every acknowledged write is found. Blocks.
+    /// synonyms. The fit of a match is below 0.5 if values may violate a schema, or must be converted by the type
+    /// compatibility rules of Agent Spec. Doubts about a match are listed. Every acknowledged write is found. Blocks.
     ///
     /// ```
     /// # fn main() -> agentdex::Result<()> {

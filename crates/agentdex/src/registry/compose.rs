@@ -21,9 +21,9 @@ const TIME_BUDGET: Duration = Duration::from_millis(500);
 const MAX_CHAINS: usize = 100;
 
 impl Registry {
-    /// Finds chains of capabilities that lead from the caller's data to the wanted data: the inputs of each step are
-    /// available from the start or produced by an earlier step. Each chain is also returned as an importable Agent
-    /// Spec Flow. Every acknowledged write is found. Blocks.
+    /// Finds chains of capabilities from the caller's data to the wanted data: the inputs of each step are available
+    /// from the start or produced by an earlier step. Each chain is also returned as an importable Agent Spec Flow.
+    /// Every acknowledged write is found. Blocks.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

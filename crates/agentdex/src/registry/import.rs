@@ -27,13 +27,13 @@ use crate::{
 /// their own, are never changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IfExists {
-    /// Replaces the Thing if it shares its title, description, a capability, or an address with the new description.
-    /// Otherwise, nothing is imported ([`Error::Unrelated`]).
+    /// Replaces an existing Thing if it shares its title, description, a capability, or an address with the new
+    /// description. Otherwise, nothing is imported ([`Error::Unrelated`]).
     #[default]
     ReplaceRelated,
     /// Replaces existing Things.
     Replace,
-    /// Imports nothing ([`Error::AlreadyExists`]).
+    /// Imports nothing if any of the Things already exists ([`Error::AlreadyExists`]).
     Refuse,
 }
 
