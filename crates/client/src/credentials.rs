@@ -23,7 +23,8 @@ impl RegistryClient {
         self.bearer(key)
     }
 
-    /// Sets an access token of an authorization server that the registry accepts. It is sent like an API key.
+    /// Sets an access token issued by an authorization server that the registry trusts. The token is sent in place of
+    /// an API key.
     ///
     /// # Errors
     /// [`Error::InvalidApiKey`] if the token is empty, or contains characters other than visible ASCII.
@@ -42,10 +43,11 @@ impl RegistryClient {
         self.sending_by(transport)
     }
 
-    /// Adds trusted certificate authorities in PEM, in addition to those of the system.
+    /// Trusts certificate authorities in PEM, in addition to those of the system. A second call replaces the
+    /// authorities of the first.
     ///
     /// # Errors
-    /// [`Error::InvalidCertificate`] if `authorities` contains no certificate.
+    /// [`Error::InvalidCertificate`] if `authorities` contains no certificate, or an invalid certificate.
     pub fn trusting(self, authorities: &[u8]) -> Result<RegistryClient> {
         let read = Certificate::from_pem_bundle(authorities);
         let read = read.map_err(|error| Error::InvalidCertificate { reason: error.to_string() })?;
@@ -59,7 +61,7 @@ impl RegistryClient {
     /// Sets the client certificate and its private key, concatenated in PEM.
     ///
     /// # Errors
-    /// [`Error::InvalidCertificate`] if the certificate or the key is missing.
+    /// [`Error::InvalidCertificate`] if the certificate or the key is missing or invalid.
     pub fn client_certificate(self, certificate_and_key: &[u8]) -> Result<RegistryClient> {
         let identity = Identity::from_pem(certificate_and_key);
         let identity = identity.map_err(|error| Error::InvalidCertificate { reason: error.to_string() })?;

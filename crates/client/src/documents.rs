@@ -139,7 +139,8 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the value of a property")
     }
 
-    /// Writes a property of an agent through a registry with `--conversations`.
+    /// Writes a property of an agent through a registry with `--conversations`. `variables` are the URI variables of
+    /// the property.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`].
@@ -155,7 +156,8 @@ impl RegistryClient {
         self.send(request.json(&NewPropertyValue { value: value.into() })).await.map(drop)
     }
 
-    /// Subscribes to an event of an agent through a registry with `--conversations`. The data of each event is an
+    /// Subscribes to an event of an agent through a registry with `--conversations`. `input` is the input of the
+    /// subscription, if the event declares a schema for it. The data of each event is an
     /// [`AgentEvent`](agentdex_api::AgentEvent). An event of the kind `error` contains the failure that ended the
     /// registry's subscription to the agent. Events during a reconnection are missed.
     pub fn subscribe_to_agent(&self, id: &str, name: &str, input: Option<&Value>) -> Events {

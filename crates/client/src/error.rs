@@ -16,13 +16,11 @@ pub enum Error {
         /// Reason for the rejection.
         reason: String,
     },
-    /// The API key doesn't have the format `adx_<id>_<secret>`, or an access token contains invalid characters.
-    #[error(
-        "the API key or access token is malformed; an API key has the form adx_<id>_<secret>, as printed by `agentdex \
-         keys create`"
-    )]
+    /// The API key doesn't have the format `adx_<id>_<secret>`, or an access token is empty or contains invalid
+    /// characters.
+    #[error("not an agentdex API key; expected adx_<id>_<secret>, as printed by `agentdex keys create`")]
     InvalidApiKey,
-    /// A certificate is missing, or can't be parsed.
+    /// A certificate or private key is missing or invalid.
     #[error("the certificate can't be used: {reason}; use PEM format, which starts with -----BEGIN CERTIFICATE-----")]
     InvalidCertificate {
         /// Reason for the rejection.
@@ -31,22 +29,23 @@ pub enum Error {
     /// The registry can't be reached, or the connection failed.
     #[error("the registry at {url} can't be reached: {reason}")]
     Unreachable {
-        /// URL of the registry.
+        /// URL of the registry, or of a request whose response was interrupted.
         url: String,
         /// Innermost cause, such as `Connection refused`.
         reason: String,
         /// Error of the HTTP library.
         source: BoxError,
     },
-    /// The registry refused the request, with a problem document.
+    /// The registry answered with an error status. If the body is not a problem document, the problem contains at most
+    /// the status and a `detail`.
     #[error("{0}")]
     Refused(Box<Problem>),
     /// The response doesn't have the expected form.
     #[error("the response is not {expected}: {reason}; check that the URL is that of an agentdex registry")]
     UnexpectedAnswer {
-        /// Expected response.
+        /// Description of the expected response, such as `a list of changes`.
         expected: &'static str,
-        /// Reason for the rejection.
+        /// Difference from the expected response, such as a missing header.
         reason: String,
     },
     /// The response exceeds its size limit.

@@ -43,17 +43,17 @@ pub struct Event {
     pub id: String,
     /// Kind of a registry's event: `thing_created`, `thing_updated`, `thing_deleted`, or `resync`; with a query also
     /// `thing_matched` and `thing_unmatched`. For a guardian's decision, `decision`. For events of agents, empty or
-    /// `error`.
+    /// `error`. Subscriptions to decisions also contain `missed` if the client was too slow to receive all decisions.
     pub kind: String,
     /// Data as JSON. For a change of a Thing, an object with at least its `id`.
     pub data: String,
-    /// Time at which the change was committed.
+    /// Time at which the change was committed, or `None` for other events.
     pub at: Option<Timestamp>,
     /// Reason for a deletion: `removed`, `expired`, or `source-gone`.
     pub reason: Option<String>,
 }
 
-/// A subscription to events, created by [`RegistryClient::subscribe`].
+/// A subscription to events, created by [`RegistryClient::subscribe`] or [`RegistryClient::subscribe_to_agent`].
 pub struct Events {
     client: RegistryClient,
     path: String,
@@ -72,8 +72,9 @@ struct Connection {
 }
 
 impl RegistryClient {
-    /// Subscribes to future events, or to all events after the event with the id `since`. The subscription reconnects
-    /// by itself without missing events. [`Events::stream`] converts it to a stream.
+    /// Subscribes to future events, or to all events after the event with the id `since`. After a lost connection, the
+    /// subscription resumes after the last event. If the changes after that event are no longer available, it continues
+    /// with a `resync` event. [`Events::stream`] converts the subscription to a stream.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {
@@ -199,9 +200,9 @@ impl Events {
         Ok(())
     }
 
-    /// Returns the position after which the current connection started. Returns `None` if the position to resume from
-    /// is no longer available, or belongs to another registry. Events may then be missing, and the first event is
-    /// `resync`.
+    /// Returns the position after which the current connection started. Returns `None` before the first connection, and
+    /// for events of agents. Also returns `None` if the position to resume from is no longer available, or belongs to
+    /// another registry; events may then be missing, and the first event is `resync`.
     pub fn start(&self) -> Option<&str> {
         self.start.as_deref()
     }

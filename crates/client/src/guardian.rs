@@ -39,7 +39,8 @@ impl RegistryClient {
     }
 
     /// Subscribes to decisions of the guardian. `parameters` are those of `GET /aos/events`. Decisions made during a
-    /// reconnection are missed; [`RegistryClient::decisions`] returns them.
+    /// reconnection are missed. If the client is too slow, decisions are skipped, and an event of the kind `missed`
+    /// contains their number. [`RegistryClient::decisions`] returns missed decisions.
     pub fn subscribe_to_decisions(
         &self,
         parameters: &[(&str, &str)],

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{Imported, RegistryClient, Result, read, text, thing_path};
 use crate::Error;
 
-/// A document in another format, sent or received.
+/// A document with its media type, as sent to an import or returned by an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// Media type of the document.

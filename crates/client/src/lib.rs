@@ -141,9 +141,10 @@ impl RegistryClient {
         Ok(RegistryClient { http, transport, base, shown: shown.into(), attempts: ATTEMPTS })
     }
 
-    /// Sets the total number of attempts for a request; 1 disables retries. A request is retried if the registry is
-    /// busy (429, 503), or if an established connection failed and the request is idempotent. The pause doubles with
-    /// each attempt, unless the registry specifies a time.
+    /// Sets the total number of attempts for a request: 4 by default; 1 disables retries. A request is retried if the
+    /// registry is busy (429, 503), or if an established connection failed and the request is idempotent. The pause
+    /// doubles with each attempt, unless the registry specifies a time, and is at most 10 s. Messages sent with
+    /// [`RegistryClient::mcp`] are not retried.
     #[must_use]
     pub fn attempts(self, attempts: u32) -> RegistryClient {
         RegistryClient { attempts: attempts.max(1), ..self }
@@ -174,7 +175,7 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`].
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn put(&self, id: &str, document: impl Into<Json>) -> Result<Written> {
         self.put_with(id, document, &[]).await
     }
@@ -228,7 +229,7 @@ impl RegistryClient {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`], [`Error::Unreachable`].
+    /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
     pub async fn patch(&self, id: &str, patch: impl Into<Json>) -> Result<Written> {
         let request = self.request(Method::PATCH, &thing_path(id), &[]);
         let request =
@@ -239,7 +240,8 @@ impl RegistryClient {
     /// Changes a Thing like [`RegistryClient::patch`], but only if its entity tag is still `tag`.
     ///
     /// # Errors
-    /// [`Error::Refused`], with [`Error::is_conflict`] if the Thing has changed; [`Error::Unreachable`].
+    /// [`Error::Refused`], with [`Error::is_conflict`] if the Thing has changed; [`Error::Unreachable`],
+    /// [`Error::UnexpectedAnswer`].
     pub async fn patch_if(&self, id: &str, patch: impl Into<Json>, tag: &str) -> Result<Written> {
         let request = self.request(Method::PATCH, &thing_path(id), &[]).header(header::IF_MATCH, tag);
         let request =
@@ -273,7 +275,8 @@ impl RegistryClient {
         }
     }
 
-    /// Returns the description of a Thing with its entity tag, for [`RegistryClient::patch_if`].
+    /// Returns the description of a Thing with its entity tag, for [`RegistryClient::patch_if`], or `None` if the Thing
+    /// doesn't exist.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].
@@ -289,8 +292,8 @@ impl RegistryClient {
         Ok(Some((text(response).await?, tag)))
     }
 
-    /// Returns the description of a version of a Thing, without edits. `range` is a version, `latest`, or a range in
-    /// npm syntax, which selects the highest matching version.
+    /// Returns the description of a version of a Thing as it was registered, without later edits. `range` is a version,
+    /// `latest`, or a range in npm syntax, which selects the highest matching version.
     ///
     /// # Errors
     /// [`Error::Refused`], for example if there is no such version; [`Error::Unreachable`].
@@ -353,6 +356,7 @@ impl RegistryClient {
     }
 
     /// Returns a stream of summaries of Things in ascending order of id. Pages are requested when they are needed.
+    /// `parameters` are those of `GET /things`; `limit` is the size of a page, 1,000 by default.
     pub fn all_summaries(&self, parameters: &[(&str, &str)]) -> impl Stream<Item = Result<Summary>> + Send + use<> {
         let own = [("view", "summary"), ("limit", "1000")];
         let own = own.into_iter().filter(|(name, _)| !parameters.iter().any(|(known, _)| known == name));
@@ -429,8 +433,9 @@ impl RegistryClient {
     }
 
     /// Returns up to `limit` changes after a position of the log, or from its beginning. If there are no changes yet,
-    /// the registry waits for some, up to `wait`. To continue, pass [`Changes::cursor`] as `since`. If `since` belongs
-    /// to another log, for example because the registry was restored from a backup, the answer is `truncated`.
+    /// the registry waits for a change, up to `wait` (whole seconds, at most 60). To continue, pass [`Changes::cursor`]
+    /// as `since`. If `since` belongs to another log, for example because the registry was restored from a backup, the
+    /// answer is `truncated`.
     ///
     /// Positions may have gaps. A caller who sees all agents has missed nothing if the first change
     /// [follows](agentdex_api::Change::follows) `since`, and each further change its predecessor.

@@ -110,7 +110,8 @@ impl RegistryClient {
         self.save_query_with(name, query, &AccessRequest::default()).await
     }
 
-    /// Saves a query with a visibility and a namespace. An existing query keeps its owner.
+    /// Saves a query with the visibility and namespace of `access`, whose other members are ignored. An existing query
+    /// keeps its owner.
     ///
     /// ```no_run
     /// # async fn with(client: agentdex_client::RegistryClient) -> Result<(), Box<dyn std::error::Error>> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{RegistryClient, Result, read, text};
 
 impl RegistryClient {
-    /// Returns version, formats, and links of the registry, and the permissions of the caller, from `GET /`.
+    /// Returns the version, formats, and links of the registry, and the permissions of the caller, from `GET /`.
     ///
     /// # Errors
     /// Same as [`RegistryClient::description`].
@@ -26,8 +26,8 @@ impl RegistryClient {
         read(&text(self.send(request).await?).await?, "the description of a registry")
     }
 
-    /// Returns the issuer of the tokens that the registry accepts (RFC 9728). The request is refused (404) if the
-    /// registry accepts no tokens.
+    /// Returns the metadata of the registry as a protected resource (RFC 9728), including the issuer of the tokens that
+    /// it accepts. The request is refused (404) if the registry accepts no tokens.
     ///
     /// # Errors
     /// Same as [`RegistryClient::description`].
@@ -53,8 +53,8 @@ impl RegistryClient {
         text(self.send(self.request(Method::GET, "metrics", &[])).await?).await
     }
 
-    /// Returns successfully if the process of the registry is alive. [`RegistryClient::status`] tells whether it is
-    /// ready.
+    /// Checks that the process of the registry is alive. To check that the registry is ready, use
+    /// [`RegistryClient::status`].
     ///
     /// # Errors
     /// Same as [`RegistryClient::description`].

@@ -29,7 +29,7 @@ impl RegistryClient {
         read(&text, "a list of tracked sources")
     }
 
-    /// Returns the tracked source of a Thing, or `None` if it isn't tracked.
+    /// Returns the tracked source of a Thing, or `None` if the Thing has no tracked source.
     ///
     /// # Errors
     /// Same as [`RegistryClient::imports`].
