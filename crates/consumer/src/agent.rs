@@ -29,7 +29,7 @@ use crate::{
     td::internal::origin_variable,
 };
 
-/// An agent found in a directory, with its settings. Cloning is cheap.
+/// An agent with its description, and the settings of its calls. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Agent {
     context: Arc<Context>,
@@ -57,7 +57,7 @@ pub struct Explanation {
     pub binding: String,
     /// Target of the form, without secrets.
     pub target: String,
-    /// Names of the security schemes for which credentials are sent. Empty if the agent requires no credentials.
+    /// Names of the security schemes for which credentials are sent; empty if no credentials are sent.
     pub credentials: Vec<String>,
 }
 
@@ -129,7 +129,8 @@ impl Agent {
         Agent { settings: Arc::new(self.settings.update(changes.for_agent())), ..self.clone() }
     }
 
-    /// Queries the status of an action. `task` is a value of [`Continuation::task`](super::Continuation::task).
+    /// Queries the status of an action. `task` is the [`Continuation::task`](super::Continuation::task) of the action's
+    /// reply.
     ///
     /// # Errors
     /// Same as [`Agent::ask`].
@@ -138,7 +139,7 @@ impl Agent {
         self.collect_any(exchange).await
     }
 
-    /// Cancels an action. `task` is a value of [`Continuation::task`](super::Continuation::task).
+    /// Cancels an action. `task` is the [`Continuation::task`](super::Continuation::task) of the action's reply.
     ///
     /// # Errors
     /// Same as [`Agent::ask`].
@@ -171,7 +172,7 @@ impl Agent {
     /// Reads the value of a property. Use [`Agent::read_reply`] for binary content.
     ///
     /// # Errors
-    /// Same as [`Agent::ask`], and [`Error::NoForm`] if the property is `writeOnly`.
+    /// Same as [`Agent::call`], and [`Error::NoForm`] if the property is `writeOnly`.
     pub async fn read(&self, property: &str) -> Result<Value> {
         let reply = self.read_reply(property).await?;
         let text = || Value::String(reply.message.text());

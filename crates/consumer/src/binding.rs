@@ -95,8 +95,9 @@ pub trait Binding: fmt::Debug + Send + Sync {
 /// Suitability of a binding for a form: its rank and its supported features.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fit {
-    /// Rank; of all bindings that fit, the binding with the highest rank is used. The rank is 30 for protocols made for
-    /// agents, 20 for transports with a subprotocol for agents, and 10 for plain transports.
+    /// Rank. Of the bindings that fit a form, the binding with the highest rank is used, and forms with a higher rank
+    /// are tried first. The built-in bindings use 29 or 30 for protocols made for agents, 20 for transports with a
+    /// subprotocol for agents, and 9 or 10 for plain transports.
     pub rank: u8,
     /// True if the binding sends whole messages ([`Request::Message`]). Otherwise a message is first converted to the
     /// input of the action, and arrives as [`Request::Invoke`].
@@ -141,7 +142,7 @@ pub struct Call {
 pub enum Request {
     /// A message to an agent, for bindings that take messages.
     Message {
-        /// The message, including its service parts.
+        /// The message, including any [`Part::SystemPrompt`] and [`Part::ToolResult`].
         message: Box<Message>,
         /// Earlier turns unknown to the agent, for bindings that send them ([`Fit::takes_history`]).
         history: Vec<Message>,
@@ -187,7 +188,7 @@ pub enum Request {
     Read,
     /// Write a property.
     Write(Value),
-    /// Receive an event, or the changes of a property, until the events are dropped. They arrive as
+    /// Subscribe to an event, or observe a property, until the [`Events`] are dropped. Notifications arrive as
     /// [`Event::Notification`].
     Subscribe {
         /// Input of the subscription, for events that declare a schema for it (`subscription`).

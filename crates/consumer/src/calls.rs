@@ -31,7 +31,7 @@ impl Agent {
     /// with the state of the failure.
     ///
     /// # Errors
-    /// Same as [`Agent::call`], but the output is not checked against its schema, since it arrives in pieces.
+    /// Same as [`Agent::invoke`]. An output that arrives in pieces is not checked against its schema.
     pub async fn call_streaming(&self, action: &str, data: impl Into<Option<Value>>) -> Result<Exchange> {
         let mut turn = self.invocation(action, data.into(), true).forwarding();
         turn.begin().await?;

@@ -13,7 +13,7 @@ use crate::sacp::{DataContract, Repair, inject};
 
 /// Messages exchanged between a caller and an agent. Each turn returns a new conversation and leaves the previous one
 /// unchanged, so a conversation can be continued from any of its turns. If the agent's protocol has no conversations,
-/// the history is sent with each message.
+/// the history is sent with each message, provided that the action accepts it.
 #[derive(Debug, Clone)]
 pub struct Conversation {
     agent: Agent,
@@ -121,7 +121,7 @@ impl Conversation {
         self.stored.history.iter().rev().find(|message| message.role == Role::Agent).unwrap_or(&NOTHING)
     }
 
-    /// Returns the repairs and coercions applied to the last answer. They are not stored.
+    /// Returns the repairs and coercions applied to the last answer. [`Conversation::to_json`] omits them.
     pub fn repairs(&self) -> &[Repair] {
         &self.repairs
     }

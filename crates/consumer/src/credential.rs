@@ -36,9 +36,10 @@ impl fmt::Debug for Secret {
 /// assert!(!format!("{token:?} {user:?}").contains("s3cret"));
 /// ```
 ///
-/// A credential without an origin is sent only to agents named by the caller, and only to the origin of their forms.
-/// It is never sent to an agent found by a search, since anyone can register a description that requests a credential
-/// by name.
+/// A credential without an origin is sent only to agents named by the caller, and to agents for which it was set with
+/// [`Agent::update`](super::Agent::update). It is sent only to the origins of their forms and token endpoints. Other
+/// agents found by a search don't receive it, since anyone can register a description that requests a credential by
+/// name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {
     pub(super) secret: Secret,
@@ -153,8 +154,8 @@ impl Trace {
         Trace { parent: format!("00-{trace}-{span}-01"), state: None }
     }
 
-    /// Returns the same trace with a new span for a call. Starts a new trace if `parent` is not a valid
-    /// `traceparent`.
+    /// Returns the same trace with a new span for a call. Starts a new trace if `parent` doesn't consist of four
+    /// fields, as a `traceparent` does.
     pub fn child(&self) -> Trace {
         match self.parent.split('-').collect::<Vec<_>>().as_slice() {
             [version, trace, _, flags] => {

@@ -129,7 +129,8 @@ impl Description {
         self.value.get(list).and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str())
     }
 
-    /// Returns the definition of an affordance. For the Thing itself, returns the complete description.
+    /// Returns the definition of an affordance, or `None` if it doesn't exist. For the Thing itself, returns the
+    /// complete description.
     pub fn find(&self, affordance: &Affordance) -> Option<&Value> {
         match affordance {
             Affordance::Thing => Some(&self.value),

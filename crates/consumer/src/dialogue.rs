@@ -100,7 +100,7 @@ impl Writer {
         self.command(Command::Pause).await
     }
 
-    /// Resumes the events after [`Writer::pause`].
+    /// Resumes the events after [`Writer::pause`], and asks the agent to continue if its protocol supports that.
     ///
     /// # Errors
     /// Same as [`Writer::send`].
@@ -108,7 +108,8 @@ impl Writer {
         self.command(Command::Resume).await
     }
 
-    /// Cancels the running call; the reader receives [`Error::Cancelled`]. The conversation can continue afterwards.
+    /// Cancels the running call. [`Dialogue::next`] returns [`Error::Cancelled`], or the agent's error if the agent
+    /// refuses to cancel. The conversation can continue afterwards.
     ///
     /// # Errors
     /// Same as [`Writer::send`].

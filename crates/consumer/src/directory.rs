@@ -11,8 +11,7 @@ use agentdex_td::BoxError;
 
 /// A source of agent descriptions that can be searched.
 pub trait Directory: fmt::Debug + Send + Sync {
-    /// Returns the agents that match, best match first. Agents registered by this caller before the search are
-    /// included.
+    /// Returns the matching agents, best match first. Agents registered shortly before the search should be found, too.
     ///
     /// # Errors
     /// [`Error::Directory`] if the directory can't be queried.
@@ -45,7 +44,7 @@ pub struct Candidate {
     pub title: Option<String>,
     /// Relevance score for ranking.
     pub score: f32,
-    /// Matching capabilities, best match first.
+    /// Names of the matching capabilities, best match first.
     pub capabilities: Vec<String>,
     /// True if the directory has low confidence in all of the matches.
     pub is_doubtful: bool,

@@ -69,7 +69,8 @@ impl Consumer {
         self
     }
 
-    /// Adds a binding.
+    /// Adds a binding to the built-in bindings. If several bindings fit a form with the same
+    /// [`Fit::rank`](super::Fit::rank), the binding added last is used.
     pub fn with_binding(mut self, binding: impl Binding + 'static) -> Consumer {
         Arc::make_mut(&mut self.0).bindings.push(Arc::new(binding));
         self
@@ -91,7 +92,7 @@ impl Consumer {
         }
     }
 
-    /// Returns the best match for a query among the agents that can be called.
+    /// Returns the best match for a query among the agents that can be called. Only the 10 best matches are considered.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Directory`]. If none of the matches can be called, the error of the best match.
@@ -106,7 +107,7 @@ impl Consumer {
         Err(first_error.unwrap_or_else(|| Error::NotFound { query: query.to_owned() }))
     }
 
-    /// Returns the matches for a query, best match first, including agents that can't be called.
+    /// Returns up to 10 matches for a query, best match first, including agents that can't be called.
     ///
     /// # Errors
     /// [`Error::Directory`] if the directory can't be queried.

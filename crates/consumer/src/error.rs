@@ -26,10 +26,10 @@ pub enum Error {
         /// Search query, capability, or id.
         query: String,
     },
-    /// The description returned by the registry is invalid.
+    /// The description of an agent is invalid.
     #[error("the description of {id} can't be read: {reason}")]
     InvalidDescription {
-        /// Id of the agent.
+        /// Id of the agent, or words such as `the agent` if the id is unknown.
         id: String,
         /// Reason why the description is invalid.
         reason: String,
@@ -39,15 +39,15 @@ pub enum Error {
     NoForm {
         /// Id of the agent.
         id: String,
-        /// The forms found, and a remedy.
+        /// Reason why there is no usable form, such as a list of the forms found.
         reason: String,
     },
     /// A setting or credential is missing or invalid.
     #[error("{setting}: {reason}")]
     Setting {
-        /// Environment variable or field, such as `AGENTDEX_CREDENTIAL_API_KEY` or `endpoint`.
+        /// Environment variable, setting, or part of the form, such as `AGENTDEX_CREDENTIAL_API_KEY` or `endpoint`.
         setting: String,
-        /// Purpose of the setting, and the format of its value.
+        /// Reason why the setting is required or invalid, or a remedy.
         reason: String,
     },
     /// The action requires the user's confirmation, which was not given. Nothing was sent.
@@ -55,10 +55,10 @@ pub enum Error {
     Unconfirmed {
         /// Id of the agent.
         id: String,
-        /// Name of the action.
+        /// Affordance of the action, such as `actions.pay`.
         affordance: String,
     },
-    /// A credential is not sent because its origins don't include the target.
+    /// A credential was withheld because it is not allowed for the target.
     #[error("the credential for {scheme:?} is not sent to {origin}: {reason}")]
     CredentialWithheld {
         /// Name of the security scheme.
@@ -68,10 +68,10 @@ pub enum Error {
         /// Reason for withholding the credential: the origins that it is allowed for, or how to allow this origin.
         reason: String,
     },
-    /// The input violates the schema of the action. Nothing was sent.
+    /// The input violates its schema. Nothing was sent.
     #[error("the input of {affordance} is not valid: {}", listed(.violations))]
     InvalidInput {
-        /// Name of the affordance.
+        /// Affordance to which the input belongs, such as `actions.forecast`.
         affordance: String,
         /// Violations of the schema, with pointers into the input.
         violations: Vec<Violation>,
@@ -79,7 +79,7 @@ pub enum Error {
     /// The answer violates its agreed schema.
     #[error("the answer does not satisfy the schema of {expected}: {}", listed(.violations))]
     InvalidAnswer {
-        /// Name of the type or affordance that the schema belongs to.
+        /// Type or affordance to which the schema belongs, such as `Forecast` or `actions.forecast`.
         expected: String,
         /// Violations of the schema, with pointers into the answer.
         violations: Vec<Violation>,
@@ -91,7 +91,7 @@ pub enum Error {
     Refused {
         /// URL without secrets.
         url: String,
-        /// The violated rule, and a remedy for the operator.
+        /// Violated rule or other obstacle, with a remedy if possible.
         reason: String,
     },
     /// No connection could be established, or the connection broke before the answer.
@@ -185,7 +185,7 @@ pub enum Error {
     /// A middleware denied the call.
     #[error("the call was stopped by {by}: {reason}")]
     Denied {
-        /// Name of the middleware.
+        /// Middleware, such as `the guardian`.
         by: String,
         /// Reason for the denial.
         reason: String,

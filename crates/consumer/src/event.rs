@@ -114,7 +114,7 @@ impl Reply {
         Reply { message, ..Reply::default() }
     }
 
-    /// Creates a reply from data. A string becomes text.
+    /// Creates a reply from data. A string becomes text, and null an empty message.
     pub fn data(data: Value) -> Reply {
         let parts = match data {
             Value::Null => Vec::new(),
@@ -163,8 +163,8 @@ pub struct Continuation {
     /// Id of the conversation: `contextId` in A2A.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// Id of the task waiting for input: `taskId` in A2A, `correlationID` in the LMOS protocol, `href` of an action
-    /// in WoT.
+    /// Id of a task in progress, or waiting for input: `taskId` in A2A, `correlationID` in the LMOS protocol, `href` of
+    /// an action in WoT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }
@@ -173,9 +173,9 @@ pub struct Continuation {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cost {
-    /// Number of calls.
+    /// Number of requests sent, including status queries.
     pub calls: u32,
-    /// Total duration of these calls.
+    /// Total time from sending the messages to receiving the answers.
     pub elapsed: Duration,
     /// Costs of the calls as reported by the agent, such as tokens or money.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -101,7 +101,7 @@ pub struct Media {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
-    /// URL, fetched by the agent.
+    /// URL from which the recipient fetches the content.
     Url(String),
     /// The bytes; Base64-encoded in JSON.
     #[serde(serialize_with = "write_bytes", deserialize_with = "read_bytes")]
@@ -270,7 +270,7 @@ impl Part {
 }
 
 impl Media {
-    /// Creates content from a URL.
+    /// Creates content from a URL. The file name and the media type are derived from the path of the URL.
     pub fn url(url: impl Into<String>) -> Media {
         let url = url.into();
         let path = url.split(['?', '#']).next().unwrap_or_default();

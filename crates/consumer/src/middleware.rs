@@ -38,7 +38,7 @@ impl<'a> Next<'a> {
         Next { rest: all, send }
     }
 
-    /// Passes the call on.
+    /// Passes the call to the next middleware, or to the binding.
     pub fn run(self, call: Call) -> Pending<'a, Exchange> {
         match self.rest.split_first() {
             Some((first, rest)) => first.handle(call, Next { rest, ..self }),

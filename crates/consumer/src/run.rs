@@ -239,7 +239,7 @@ impl Run {
         place.is_some_and(|place| self.chain.answer(&mut self.state, &place, answer.into()))
     }
 
-    /// Returns the first open question.
+    /// Returns the first open question, or `None` if no question is open.
     pub fn question(&self) -> Option<&str> {
         self.chain.due(&self.state).into_iter().find_map(|due| match due.task {
             Task::Ask { message } => Some(message),

@@ -151,8 +151,8 @@ impl Settings {
         self
     }
 
-    /// Instructs agents to answer in SACP (section 3.2) by appending instructions to the system prompt, including the
-    /// keys of `data` declared by the action.
+    /// Sets whether agents are instructed to answer in SACP (section 3.2). The instructions are appended to the system
+    /// prompt, and include the keys of `data` declared by the action.
     pub fn sacp_instructions(mut self, are_sent: bool) -> Settings {
         self.sacp_instructions = Some(are_sent);
         self

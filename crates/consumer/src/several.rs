@@ -39,7 +39,7 @@ impl FirstThatAnswers {
     }
 
     /// Adds a search with `query` for the case that all agents fail. Agents found by the search are tried, unless they
-    /// were tried before.
+    /// were tried before. Nothing is searched if the fallback was created without agents.
     pub fn or_found_by(self, query: impl Into<String>) -> FirstThatAnswers {
         FirstThatAnswers { query: Some(query.into()), ..self }
     }
@@ -47,7 +47,7 @@ impl FirstThatAnswers {
     /// Sends a message to the agents one by one until one of them succeeds.
     ///
     /// # Errors
-    /// [`Error::AllFailed`] with the error of each agent.
+    /// [`Error::AllFailed`] with the error of each agent; [`Error::Directory`] if the search failed.
     pub async fn ask(&self, message: impl Into<Message>) -> Result<Conversation> {
         let message = message.into();
         let mut failures = Vec::new();
@@ -74,9 +74,9 @@ impl FirstThatAnswers {
     }
 }
 
-/// Picks the best reachable agent with a capability. Agents with a valid signature of their card are preferred, then agents
-/// whose source isn't stale (the registry can still fetch the document they were imported from), then agents with a
-/// higher score.
+/// Picks the best reachable agent among up to 10 agents with a capability. Agents with a valid signature of their card
+/// are preferred, then agents whose source isn't stale (the registry can still fetch the document they were imported
+/// from), then agents with a higher score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Router {
     capability: String,
@@ -97,7 +97,7 @@ impl Router {
     /// Picks an agent. [`Agent::why`] explains the choice.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if no agent has the capability or no such agent is reachable; [`Error::Directory`].
+    /// [`Error::NotFound`] if no suitable agent with the capability is reachable; [`Error::Directory`].
     pub async fn choose(&self, consumer: &Consumer) -> Result<Agent> {
         let search = Search { query: None, capability: Some(self.capability.clone()), limit: MAX_CANDIDATES };
         let why = format!("it has the capability {:?}", self.capability);

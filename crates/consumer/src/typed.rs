@@ -12,7 +12,7 @@ use crate::sacp::{Answer, Expected, read_answer};
 pub struct Typed<T> {
     /// The deserialized answer.
     pub value: T,
-    /// Conversation, to be continued.
+    /// Conversation including the answer, for further messages.
     pub conversation: Conversation,
 }
 
@@ -33,7 +33,7 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// Same as [`Agent::ask`], and [`Error::InvalidAnswer`].
+    /// Same as [`Agent::ask`]; also [`Error::Failed`] and [`Error::InvalidAnswer`].
     pub async fn ask_as<T: DeserializeOwned + JsonSchema>(&self, message: impl Into<Message>) -> Result<Typed<T>> {
         Conversation::new(self.clone()).ask_as(message).await
     }

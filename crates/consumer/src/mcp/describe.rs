@@ -30,8 +30,8 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Server Card: `serverInfo`, `capabilities`, `instructions`, `transport`, and the `tools` from `tools/list`.
 ///
 /// # Errors
-/// [`Error::Refused`], [`Error::Unreachable`], [`Error::Status`], [`Error::AnswerTooLarge`]; [`Error::Protocol`] if
-/// the URL is not an MCP server; [`Error::Interrupted`] if it doesn't answer within `limit`.
+/// [`Error::Refused`], [`Error::Unreachable`], [`Error::Status`], [`Error::AnswerTooLarge`]; [`Error::Protocol`] if the
+/// URL is not an MCP server; [`Error::Interrupted`] if reading the tools takes longer than `limit`.
 pub async fn describe_mcp_server(network: &Network, url: &str, limit: Duration) -> Result<Value> {
     tokio::time::timeout(limit, ask(network, url)).await.unwrap_or_else(|_| {
         let reason = format!("reading the tools of the server took longer than {} s", limit.as_secs());

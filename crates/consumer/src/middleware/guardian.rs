@@ -20,11 +20,13 @@ use crate::{client::RegistryClient, td::Timestamp};
 
 /// Reports messages and action calls to a guardian before they are sent, and their answers before they are returned.
 /// The verdict `deny` stops the call or withholds the answer; `modify` replaces the request or the answer. If the
-/// guardian is unreachable, nothing is sent. Other operations, such as reading a property, are not reported.
+/// guardian is unreachable, nothing is sent or returned. Other operations, such as reading a property, are not
+/// reported.
 ///
-/// Invoking an action is reported as a tool call: the tool's id is the name of the action, and its inputs are the
-/// members of the action's input. A message is reported as an A2A message. Streamed answers, and answers to status
-/// queries, are held back until the guardian has judged them. Messages about progress are omitted until then.
+/// Invoking an action is reported as a tool call. The tool's id is the name of the action, and its inputs are the URI
+/// variables and the members of the action's input. A message is reported as an A2A message. Streamed answers, and
+/// answers to status queries, are held back until the guardian has judged them. Reports of progress are forwarded
+/// without their messages.
 #[derive(Debug, Clone)]
 pub struct ReportSteps {
     guardian: RegistryClient,

@@ -25,7 +25,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// Limits the calls of each agent to `calls` in `per`, evenly spaced.
+    /// Limits the calls to each agent to `calls` in each period `per`, evenly spaced.
     pub fn new(calls: u32, per: Duration) -> RateLimit {
         RateLimit { interval: per / calls.max(1), due: Mutex::default() }
     }

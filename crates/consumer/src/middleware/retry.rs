@@ -18,13 +18,13 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Limits the total number of attempts. The first pause is half a second; it doubles with each attempt, and is at
-    /// least as long as requested by the agent (`Retry-After`).
+    /// Limits the total number of attempts. The pause before a retry is half a second at first, doubles with each
+    /// attempt, and is at least as long as requested by the agent (`Retry-After`).
     pub fn new(attempts: u32) -> Retry {
         Retry { attempts, pause: Duration::from_millis(500) }
     }
 
-    /// Sets the first pause.
+    /// Sets the pause before the first retry.
     pub fn pause(self, pause: Duration) -> Retry {
         Retry { pause, ..self }
     }

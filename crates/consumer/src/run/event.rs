@@ -19,7 +19,7 @@ pub enum RunEvent {
         agent: String,
         /// Title of the agent.
         title: String,
-        /// Affordance to be called.
+        /// Affordance to be called, such as `actions.translate`.
         affordance: String,
         /// Name of the binding.
         binding: &'static str,
