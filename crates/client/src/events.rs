@@ -28,7 +28,7 @@ pub struct EventFilter {
     pub query: Option<String>,
     /// Search mode of the query; `None` combines words and meaning.
     pub mode: Option<Mode>,
-    /// Name of a saved query, which replaces all filters above; `None` to use the filters.
+    /// Name of a saved query. If it is set, `kind`, `capability`, `query`, and `mode` are ignored.
     pub saved_query: Option<QueryName>,
     /// True to include the Thing Description in events of creations, and the merge patch in events of updates.
     pub diff: bool,

@@ -422,8 +422,8 @@ impl RegistryClient {
         Ok(Box::pin(pieces.map_err(move |source| Error::unreachable(url.clone(), source))))
     }
 
-    /// Reports a step to the guardian of the registry, and returns its response. Both are JSON-RPC messages of the
-    /// Agent Observability Standard.
+    /// Reports a step to the guardian of the registry, and returns the guardian's response. The step and the response
+    /// are JSON-RPC messages of the Agent Observability Standard.
     ///
     /// # Errors
     /// [`Error::Refused`], [`Error::Unreachable`], [`Error::UnexpectedAnswer`].

@@ -24,7 +24,7 @@ use crate::{Error, Result};
 /// The name of the security definition that is added to agents without one.
 const AUTO_SECURITY: &str = "auto_sc";
 
-/// An admitted document.
+/// Result of [`admit`]: the stored form of a document, with the requested expiry and warnings.
 #[derive(Debug, Clone)]
 pub struct Admission {
     /// Description in its stored form.

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A capability of an agent: an entry of `lmos:capabilities`, or an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Capability<'a> {
-    /// `id` of the entry; `None` for an action.
+    /// `id` of the entry; `None` for an action, and for an entry without an `id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<&'a str>,
     /// Name of the entry or action.

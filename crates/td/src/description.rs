@@ -125,7 +125,8 @@ impl Description {
         self.affordance("events", event.0)
     }
 
-    /// Adds a required security scheme. If several schemes are added, callers of the agent must satisfy all of them.
+    /// Adds a required security scheme. If several schemes are added, callers of the agent must satisfy all of them. A
+    /// second scheme of the same kind, such as a second API key, replaces the first.
     pub fn security(mut self, security: Security) -> Description {
         let Security { name, scheme } = security;
         object(self.members.entry("securityDefinitions")).insert(name.into(), scheme);
@@ -147,7 +148,7 @@ impl Description {
         self.member("registration", json!({"ttl": seconds}))
     }
 
-    /// Sets any member of the Thing Description, replacing a member of the same name.
+    /// Sets any member of the Thing Description except `@context`, replacing a member of the same name.
     ///
     /// ```
     /// use agentdex_td::Description;

@@ -34,7 +34,7 @@ pub enum Error {
         /// Maximum size in bytes.
         maximum: usize,
     },
-    /// Another quantity exceeds its limit.
+    /// A limit other than the size of the document is exceeded, such as the nesting depth.
     #[error("{what} exceeds the limit of {maximum}")]
     LimitExceeded {
         /// Name of the quantity, such as `JSON nesting depth` or `length of the id in bytes`.
@@ -74,7 +74,7 @@ pub enum Error {
     /// The id in the document differs from the id in the address.
     #[error("the document has the id {found:?}, but the request names the id {expected:?}")]
     IdMismatch {
-        /// The id in the address.
+        /// The id in the address of the request.
         expected: String,
         /// The id in the document.
         found: String,

@@ -17,7 +17,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 /// The source of an admitted document's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity<'a> {
-    /// The document's own id.
+    /// The document's own id, which must be present; otherwise, [`Error::MissingId`].
     Own,
     /// The document gets this id, and must not contain an id; otherwise, [`Error::UnexpectedId`].
     Assigned(&'a str),
@@ -26,9 +26,9 @@ pub enum Identity<'a> {
     Addressed(&'a str),
 }
 
-/// Returns an id in its stored form. An absolute URI (RFC 3986) or IRI (RFC 3987) is unchanged, except that `urn` and the
-/// namespace of a URN become lower case, since their case has no meaning (RFC 8141, section 3.1). Any other text becomes
-/// `urn:agentdex:<percent-encoded>`. Ids in documents and in paths are normalized by this function, which is
+/// Returns an id in its stored form. An absolute URI (RFC 3986) or IRI (RFC 3987) is unchanged, except that `urn` and
+/// the namespace of a URN become lower case, since their case has no meaning (RFC 8141, section 3.1). Any other text
+/// becomes `urn:agentdex:<percent-encoded>`. Ids in documents and in paths are normalized by this function, which is
 /// idempotent.
 ///
 /// ```

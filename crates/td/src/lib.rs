@@ -76,7 +76,7 @@ pub use version::{CONTEXT_1_0, CONTEXT_1_1, CONTEXT_DISCOVERY, Version};
 
 /// Maximum length of an id in bytes.
 pub const MAX_ID_BYTES: usize = 1024;
-/// Maximum nesting depth of a document.
+/// Maximum nesting depth of arrays and objects in a document.
 pub const MAX_NESTING: usize = 64;
 /// Maximum number of properties, actions, events, and capabilities in total. A capability whose id is the name of an
 /// action isn't counted again.

@@ -49,23 +49,24 @@ const LONGEST_NAME: usize = 200;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Names of actions.
+    /// Names of missing actions.
     pub actions: Vec<String>,
-    /// Names of properties.
+    /// Names of missing properties.
     pub properties: Vec<String>,
-    /// Names of events.
+    /// Names of missing events.
     pub events: Vec<String>,
-    /// Forms of the Thing, and of affordances that are not missing themselves, such as
+    /// Missing forms of the Thing, and of affordances contained in both descriptions, such as
     /// `actions.forecast to https://weather.example/`.
     pub forms: Vec<String>,
-    /// Names of security definitions.
+    /// Names of missing security definitions.
     pub security_definitions: Vec<String>,
-    /// Other members, such as `support`, `actions.forecast.input`, and `links to https://weather.example/license`.
+    /// Missing members of other kinds, such as `support`, `actions.forecast.input`, and
+    /// `links to https://weather.example/license`.
     pub members: Vec<String>,
 }
 
 impl Losses {
-    /// Returns the members of `before` that are missing from `after`.
+    /// Returns the content of `before` that is missing from `after`.
     pub fn between(before: &Value, after: &Value) -> Losses {
         let (before, after) = (Thing::new(before), Thing::new(after));
         let mut losses = Losses::default();

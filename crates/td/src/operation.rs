@@ -42,7 +42,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the name in a Thing Description.
+    /// Returns the name of the operation in a Thing Description, such as `readproperty`.
     pub fn as_str(self) -> &'static str {
         match self {
             Operation::ReadProperty => "readproperty",

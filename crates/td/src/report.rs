@@ -58,7 +58,8 @@ impl fmt::Display for Violation {
 /// Result of validation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Version of the TD specification that the document was validated against.
+    /// Version of the TD specification named by the document. If this is `None`, the document was validated against
+    /// version 1.1.
     pub version: Option<Version>,
     /// Violations that make the document invalid; empty if it is valid. Each layer of validation lists up to about
     /// 1,000.

@@ -22,8 +22,8 @@ pub enum Version {
 }
 
 impl Version {
-    /// Returns the version that the `@context` of `thing` names, or `None` if it names neither. If it names both, as
-    /// documents for readers of both versions do, the version is 1.1 (TD 1.1, section 5.3.1.1).
+    /// Returns the version, 1.0 or 1.1, that the `@context` of `thing` names, or `None` if it names neither. If it
+    /// names both, as documents for readers of both versions do, the version is 1.1 (TD 1.1, section 5.3.1.1).
     pub fn of(thing: &Value) -> Option<Version> {
         Self::named_by(thing.get("@context")?)
     }

@@ -89,7 +89,7 @@ pub struct Property(pub(super) Affordance);
 
 impl Property {
     /// Creates a property with a name, the data schema of its value, and a form to read it. The schema is a JSON
-    /// object.
+    /// object. The property is read-only, unless [`Property::member`] sets `readOnly` to `false`.
     pub fn new(name: impl Into<String>, schema: impl Into<Value>, form: Form) -> Property {
         let members = match schema.into() {
             Value::Object(members) => members,

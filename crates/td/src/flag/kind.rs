@@ -20,9 +20,9 @@ pub(super) enum TextKind {
 pub enum FlagKind {
     /// Characters that change the direction of other characters (UAX 9, section 2).
     BidiControl,
-    /// Control characters other than tabs and line ends.
+    /// Control characters, except tabs and line ends in descriptions.
     ControlCharacter,
-    /// Invisible characters: zero-width characters and tags.
+    /// Invisible characters, such as zero-width spaces and Unicode tags, unless a script or emoji requires them.
     InvisibleCharacter,
     /// Text resembling an instruction to a model.
     Instructions,

@@ -93,7 +93,7 @@ impl Expander {
     ///
     /// # Errors
     /// [`Error::MalformedJson`]; [`Error::LimitExceeded`] for deeply nested JSON; [`Error::NotRdf`] for JSON that is
-    /// not JSON-LD; [`Error::Overloaded`] if the queue is full.
+    /// not JSON-LD; otherwise the same as [`Expander::start`].
     pub fn read(&self, document: &str) -> Result<Statements> {
         self.start(document.to_owned())?.wait()
     }
@@ -101,7 +101,7 @@ impl Expander {
     /// Starts reading a document, without blocking.
     ///
     /// # Errors
-    /// [`Error::Overloaded`] if the queue is full.
+    /// [`Error::Overloaded`] if the queue is full; [`Error::Io`] if no thread can be started.
     pub fn start(&self, document: String) -> Result<Pending> {
         let (reply, pending) = mpsc::channel();
         let mut queue = self.shared.lock();

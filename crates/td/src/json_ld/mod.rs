@@ -26,7 +26,8 @@ pub use self::expander::{Expander, Pending};
 pub struct Statements {
     /// Statements without duplicates, in the order of the document.
     pub quads: Vec<Quad>,
-    /// Unknown or invalid contexts. Terms that only they define are ignored.
+    /// URLs of unknown contexts, and the beginnings of invalid contexts. Terms defined only by these contexts are
+    /// ignored.
     pub ignored_contexts: Vec<String>,
 }
 
