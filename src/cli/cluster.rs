@@ -21,7 +21,7 @@ enum Action {
     #[command(after_help = "With --auth, this requires the key of an admin. Nodes publish their progress every few \
         seconds, so a node that is a few commits behind may have caught up already.")]
     Status(status::Arguments),
-    /// Create the data directory of a further node, or of a node that has missed too many commits.
+    /// Create the data directory of another node, or of a node that has missed too many commits.
     #[command(
         after_help = "The directory gets a backup of a running node. A node that is started with it within an hour \
         reads later changes from the log of the cluster. With --auth, this requires the key of an admin."

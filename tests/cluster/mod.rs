@@ -6,6 +6,7 @@ mod faults;
 mod history;
 mod joining;
 mod moving;
+mod verification;
 
 use std::{
     path::{Path, PathBuf},

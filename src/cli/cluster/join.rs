@@ -1,4 +1,4 @@
-//! `agentdex cluster join`: the data directory of a further node.
+//! `agentdex cluster join`: the data directory of another node.
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,12 @@ use serde_json::json;
 use tokio::runtime::Handle;
 
 use crate::{
-    cli::{backup::restore_into, output::print_json, progress, terminal::stdout},
+    cli::{
+        backup::restore_into,
+        output::{counted, print_json},
+        progress,
+        terminal::stdout,
+    },
     settings::DEFAULT_DATA,
 };
 use agentdex::registry::{Restored, restore_node};
@@ -69,7 +74,8 @@ pub(super) async fn run(
 
 fn print(out: &mut impl Write, restored: &Restored, data: &Path) -> io::Result<()> {
     let Restored { head, .. } = restored;
-    writeln!(out, "{} descriptions copied to {}, as of {}", head.records, data.display(), head.at)?;
+    let copied = counted(head.records, "description", "descriptions");
+    writeln!(out, "{copied} copied to {}, as of {}", data.display(), head.at)?;
     writeln!(out, "start the node within an hour: agentdex serve --data {} --cluster URL,…", data.display())
 }
 

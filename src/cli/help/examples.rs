@@ -290,7 +290,7 @@ pub(super) const EXAMPLES: &[(&str, Examples)] = &[
         "cluster join",
         &[
             (
-                "Create the data directory of a further node",
+                "Create the data directory of another node",
                 "agentdex cluster join --from https://node-1.example --data ./agentdex-data",
             ),
             ("Use a backup of a running node", "agentdex cluster join --backup agents.backup --data ./agentdex-data"),

@@ -29,7 +29,8 @@ pub struct Status {
     pub things: u64,
     /// Status of each follower of the log. Searches need `search`; searches by meaning need `vectors`, too.
     pub followers: Vec<FollowerStatus>,
-    /// Reason why writes are refused, or `None` if they are accepted.
+    /// Reason why the store accepts no writes until it is opened again, if there is such a reason. A full disk is
+    /// reported by [`Status::disk_full`].
     pub closed_to_writes: Option<String>,
     /// Reason why the disk has no space for writes, or `None` if there is space.
     pub disk_full: Option<String>,

@@ -29,7 +29,7 @@ use crate::{
 /// Result of an inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
-    /// Numbers of readable records and changes, and all faults.
+    /// Numbers of readable records and changes, and faults.
     pub checked: Checked,
     /// Overall verdict.
     pub verdict: Verdict,

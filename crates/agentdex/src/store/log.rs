@@ -42,7 +42,7 @@ const PART_BYTES: usize = 16 * 1024 * 1024;
 /// Part of the log.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// Entries in ascending order, without gaps.
+    /// Entries in ascending order, without omissions.
     pub entries: Vec<Logged>,
     /// Durable end of the log at the time of the read.
     pub last: Seq,

@@ -58,8 +58,8 @@ pub struct Salvaged {
     pub revoked: Vec<String>,
 }
 
-/// Creates a store in an empty or missing directory from the readable data of a damaged store. The new store has a
-/// new epoch. Works on copies of the damaged store: an unmodified copy and, if that doesn't match the witness,
+/// Creates a store in `to`, an empty or missing directory, from the readable data of the damaged store in `directory`. The
+/// new store has a new epoch. Works on copies of the damaged store: an unmodified copy and, if that doesn't match the witness,
 /// repaired copies.
 ///
 /// # Errors
@@ -437,8 +437,8 @@ impl Salvage<'_> {
     }
 }
 
-/// Accepts a store that is older than its witness records, after its files were deliberately restored. The store gets a
-/// new epoch. All API keys are revoked, and their ids are returned; access and namespaces are unchanged.
+/// Accepts a store that is older than the state recorded by its witness, after its files were deliberately restored. The
+/// store gets a new epoch. All API keys are revoked, and their ids are returned; access and namespaces are unchanged.
 ///
 /// # Errors
 /// [`Error::StoreInUse`]; [`Error::StoreDamaged`] if the store is also damaged; [`Error::ClusterDirectory`] for a node

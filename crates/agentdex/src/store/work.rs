@@ -275,8 +275,8 @@ impl Work {
         }
         let pairs = replicated.iter().chain(local);
         let keys = pairs.clone().map(|(key, _)| key);
-        view.saving.save(&db, keys).map_err(|error| format!("saving data for a backup: {error}"))?;
-        db.apply_batch(batch_of(pairs.cloned())).map_err(|error| format!("applying a batch: {error}"))
+        view.saving.save(&db, keys).map_err(|error| format!("saving data for a backup failed: {error}"))?;
+        db.apply_batch(batch_of(pairs.cloned())).map_err(|error| format!("applying a batch failed: {error}"))
     }
 
     /// Syncs the last commit that readers see, unless it is synced already.

@@ -142,7 +142,9 @@ pub(super) async fn reach(
         () = tokio::time::sleep(patience) => {}
     }
     let last = Position { seq: context.last_seq(), ..position };
-    let detail = format!("the request contains the position {position}, but this node has only reached {last}");
+    let detail = format!(
+        "the request contains the position {position}, but this node has only reached {last}; try again, or ask another node"
+    );
     Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "position-ahead", detail).with_header(RETRY_AFTER, "1"))
 }
 

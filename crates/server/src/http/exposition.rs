@@ -124,7 +124,7 @@ fn write_cluster(text: &mut String, cluster: &Cluster) {
         ("end", "Sequence number of the last commit in the log of the cluster.", cluster.log_end),
         ("connected", connected, u64::from(is_connected)),
         ("leader", "Whether this node leads the cluster.", u64::from(is_leader)),
-        ("differs", "Parts in which the content of this node differs from that of most other nodes.", differs),
+        ("differs", "Parts in which this node differs from most other nodes.", differs),
         ("log_full", "Whether etcd has no space for further commits.", u64::from(cluster.log_full)),
         ("nodes", "Running nodes.", nodes),
     ] {

@@ -3,7 +3,6 @@
 //!
 //! - `turn`: turns of the stores, so that they rarely decide in vain
 //! - `etcd`: the log of a cluster in etcd
-//! - `agreement`: differences between stores
 //! - `memory`: a log in memory, for tests; `tests`, `history`: stores with such a log, and the check of their history
 
 use std::{fmt, future, path::Path, pin::Pin, sync::Arc, time::Duration};
@@ -16,8 +15,6 @@ use super::{digests::Digests, overlay::Pairs};
 use crate::Error;
 use crate::change::{Epoch, Position, Timestamp};
 
-#[cfg(any(test, feature = "cluster"))]
-mod agreement;
 #[cfg(test)]
 mod copies;
 #[cfg(any(test, feature = "cluster"))]

@@ -130,7 +130,10 @@ impl RegistryTools {
         let name = definition.tool.name;
         Some(match self.rules.decide(self.registry.caller(), definition.need).err()? {
             Refusal::Unauthenticated => {
-                format!("{name} requires an API key; the client must send it as `Authorization: Bearer <key>`")
+                format!(
+                    "{name} requires credentials, such as an API key; the client must send it as \
+                     `Authorization: Bearer <key>`"
+                )
             }
             Refusal::Forbidden(role) => format!("{name} needs the role `{role}`, which the caller does not have"),
             Refusal::ReadOnly => format!("{name} is not available: the server is read-only (--read-only)"),

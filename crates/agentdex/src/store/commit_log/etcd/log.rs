@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 use super::{
     super::{
         Broken, Progress,
-        agreement::Values,
         turn::{Node, Turn},
     },
+    agreement::Values,
     arrivals::Arrivals,
     ask::Seen,
     attempt::Attempt,

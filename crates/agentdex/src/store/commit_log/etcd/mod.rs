@@ -8,8 +8,8 @@
 //! - `founding`, `place`: finding the log of a store, or founding it; the last commit of a store in the log
 //! - `log`: state that the tasks share; `ask`: requests that may be carried out twice
 //! - `append`, `attempt`: appends; `follow`, `arrivals`: reading and watching; `waiting`: turns
-//! - `presence`, `nodes`: the nodes; `leading`: the leader; `clocks`: their clocks; `trimming`: dropping commits that
-//!   no node needs
+//! - `presence`, `nodes`, `agreement`: the nodes, and their differences; `leading`: the leader; `clocks`: their clocks;
+//!   `trimming`: dropping commits that no node needs
 
 use std::{
     collections::BTreeSet,
@@ -40,6 +40,7 @@ use super::{
 };
 use crate::{change::Position, store::digests::Digests};
 
+mod agreement;
 mod append;
 mod arrivals;
 mod ask;

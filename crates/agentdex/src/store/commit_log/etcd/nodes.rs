@@ -6,10 +6,8 @@ use agentdex_etcd::KeyValue;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{
-        NodeState, Progress,
-        agreement::{Values, wrong},
-    },
+    super::{NodeState, Progress},
+    agreement::{Values, wrong},
     clocks::{self, Moment},
 };
 use crate::{change::Timestamp, store::digests::Digests};

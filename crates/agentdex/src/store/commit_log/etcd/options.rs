@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agentdex_etcd::Options as Connection;
 
-use super::super::agreement::Values;
+use super::agreement::Values;
 
 /// Options of a node of a cluster.
 #[derive(Debug, Clone)]
