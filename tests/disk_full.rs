@@ -5,7 +5,6 @@ use std::{
     collections::BTreeMap,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -14,39 +13,8 @@ use serde_json::{Value, json};
 
 use crate::{
     process::{ServerProcess, agentdex},
-    support::{Answer, Call, directory_on_disk, eventually, skipped},
+    support::{Answer, Call, SmallDisk, directory_on_disk, eventually},
 };
-
-/// A file system in memory of so many MiB.
-struct SmallDisk(tempfile::TempDir);
-
-impl SmallDisk {
-    /// None where this process may not mount one.
-    fn mount(mebibytes: u32) -> Option<SmallDisk> {
-        let disk = SmallDisk(tempfile::tempdir().unwrap());
-        disk.run(&format!("size={mebibytes}m")).then_some(disk)
-    }
-
-    fn grow(&self, mebibytes: u32) {
-        assert!(self.run(&format!("remount,size={mebibytes}m")));
-    }
-
-    fn run(&self, options: &str) -> bool {
-        let mut mount = Command::new("mount");
-        let mount = mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(self.path());
-        mount.output().is_ok_and(|output| output.status.success())
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
-    }
-}
 
 fn agent(number: u32) -> Value {
     // Words that differ, so that the index grows as well.
@@ -72,10 +40,7 @@ fn total(server: &ServerProcess) -> Value {
 
 #[test]
 fn full_disk_refuses_writes_and_loses_nothing() {
-    let Some(disk) = SmallDisk::mount(32) else {
-        skipped("tmpfs", "root, who may mount a file system in memory");
-        return;
-    };
+    let Some(disk) = SmallDisk::mount(32) else { return };
     let data = disk.path().join("data");
     let server = ServerProcess::start(&data, &[]);
     // So that the index has something before the disk is full.
@@ -152,10 +117,7 @@ fn fill(disk: &SmallDisk, free: u64) -> std::path::PathBuf {
 
 #[test]
 fn a_key_that_is_revoked_while_the_disk_is_full_stays_revoked() {
-    let Some(disk) = SmallDisk::mount(96) else {
-        skipped("tmpfs", "root, who may mount a file system in memory");
-        return;
-    };
+    let Some(disk) = SmallDisk::mount(96) else { return };
     let data = disk.path().join("data");
     let create = |role: &str| {
         let mut create = agentdex();
@@ -233,10 +195,7 @@ fn run(arguments: &[&str], data: &Path) -> (Option<i32>, String) {
 
 #[test]
 fn a_damaged_store_is_not_opened_without_room_for_what_that_overwrites() {
-    let Some(disk) = SmallDisk::mount(96) else {
-        skipped("tmpfs", "root, who may mount a file system in memory");
-        return;
-    };
+    let Some(disk) = SmallDisk::mount(96) else { return };
     let data = disk.path().join("data");
     let server = ServerProcess::start(&data, &[]);
     for number in 0..150 {
@@ -277,10 +236,7 @@ fn a_damaged_store_is_not_opened_without_room_for_what_that_overwrites() {
 
 #[test]
 fn a_directory_that_can_only_be_read_is_checked_and_salvaged() {
-    let Some(disk) = SmallDisk::mount(80) else {
-        skipped("tmpfs", "root, who may mount a file system in memory");
-        return;
-    };
+    let Some(disk) = SmallDisk::mount(80) else { return };
     let data = disk.path().join("data");
     let server = ServerProcess::start(&data, &[]);
     (0..20).for_each(|number| drop(put(&server, number).expect(201)));
@@ -303,10 +259,7 @@ fn a_directory_that_can_only_be_read_is_checked_and_salvaged() {
 
 #[test]
 fn directory_that_can_not_be_written_is_said_to_be_so() {
-    let Some(disk) = SmallDisk::mount(80) else {
-        skipped("tmpfs", "root, who may mount a file system in memory");
-        return;
-    };
+    let Some(disk) = SmallDisk::mount(80) else { return };
     let data = disk.path().join("data");
     let server = ServerProcess::start(&data, &[]);
     put(&server, 0).expect(201);

@@ -7,10 +7,12 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{eventually, skipped};
+use crate::support::{Answer, Call, copy_all, eventually, skipped};
 
 /// A single member of etcd, which keeps its data when it is killed.
 pub struct Etcd(Members);
@@ -137,6 +139,81 @@ impl Members {
     fn data(&self, member: usize) -> PathBuf {
         self.directory.path().join(format!("data-{member}"))
     }
+
+    /// Returns the ports for clients.
+    pub fn ports(&self) -> Vec<u16> {
+        self.ports.iter().map(|ports| ports.client).collect()
+    }
+
+    /// Sends a request to the JSON gateway of a member.
+    pub fn ask(&self, member: usize, path: &str, request: &Value) -> Answer {
+        let url = format!("{}/v3/{path}", url(self.ports[member].client));
+        Call::new("POST", &url).body("application/json", request.to_string()).send()
+    }
+
+    /// Writes data of another program until etcd is full.
+    pub fn fill(&self) {
+        let value = encoded(&[b'x'; 1 << 20]);
+        for number in 0.. {
+            let key = encoded(format!("junk/{number}").as_bytes());
+            if self.ask(0, "kv/put", &json!({"key": key, "value": value})).status != 200 {
+                return;
+            }
+        }
+    }
+
+    /// Makes room as an operator would: removes the data of the other program, compacts the history, returns the space
+    /// to the disk, and disarms the alarms.
+    pub fn make_room(&self) {
+        let (key, range_end) = (encoded(b"junk/"), encoded(b"junk0"));
+        let removed = self.ask(0, "kv/deleterange", &json!({"key": key, "range_end": range_end})).expect(200).json();
+        let compaction = json!({"revision": removed["header"]["revision"], "physical": true});
+        self.ask(0, "kv/compaction", &compaction).expect(200);
+        for member in 0..self.ports.len() {
+            self.ask(member, "maintenance/defragment", &json!({})).expect(200);
+        }
+        let alarms = self.ask(0, "maintenance/alarm", &json!({"action": "GET"})).expect(200).json();
+        for alarm in alarms["alarms"].as_array().unwrap_or(&Vec::new()) {
+            let disarm = json!({"action": "DEACTIVATE", "memberID": alarm["memberID"], "alarm": alarm["alarm"]});
+            self.ask(0, "maintenance/alarm", &disarm).expect(200);
+        }
+    }
+
+    /// Drops the commits of the log of a cluster up to a number, as its leader does.
+    pub fn trim_log(&self, cluster: &str, last: u64) {
+        let key = |rest: &str| encoded(format!("agentdex/{cluster}/{rest}").as_bytes());
+        let first = |family: &str, number: u64| key(&format!("{family}/{number:016x}"));
+        let delete = |family: &str| json!({"request_delete_range": {"key": first(family, 0), "range_end": first(family, last + 1)}});
+        let put = json!({"request_put": {"key": key("trimmed"), "value": encoded(last.to_string().as_bytes())}});
+        let answer = self.ask(0, "kv/txn", &json!({"success": [delete("c"), delete("p"), put]})).expect(200).json();
+        assert_eq!(answer["succeeded"], true);
+    }
+
+    /// Exchanges the data of all members, which must not be running, for the data in a directory, if there is any.
+    pub fn exchange_data(&self, directory: &str) {
+        let aside = self.directory.path().join(directory);
+        fs::create_dir_all(&aside).unwrap();
+        for member in 0..self.ports.len() {
+            let (data, kept, exchanged) = (self.data(member), aside.join(member.to_string()), aside.join("exchanged"));
+            fs::rename(&data, &exchanged).unwrap();
+            if kept.exists() {
+                fs::rename(&kept, &data).unwrap();
+            } else {
+                fs::create_dir(&data).unwrap();
+                copy_all(&exchanged, &data);
+            }
+            fs::rename(&exchanged, &kept).unwrap();
+        }
+    }
+
+    /// Kills all members.
+    pub fn kill_all(&mut self) {
+        (0..self.ports.len()).for_each(|member| self.kill(member));
+    }
+}
+
+fn encoded(bytes: &[u8]) -> String {
+    BASE64_STANDARD.encode(bytes)
 }
 
 impl Drop for Members {

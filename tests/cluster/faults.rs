@@ -5,7 +5,6 @@
 
 use std::{
     env,
-    path::PathBuf,
     sync::{
         Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -16,17 +15,14 @@ use std::{
 
 use agentdex::{Position, td::Description};
 use serde_json::Value;
-use tempfile::TempDir;
 
 use super::{
-    cluster,
-    etcd::{Members, continue_process, stop_process},
-    get,
+    cluster_status, get,
     history::{Action, Entry, History, Operation, Outcome, check},
-    start_node,
+    machines::{FAULTS, Load, Machines, NODES, Random, Urls},
 };
 use crate::{
-    process::{ServerProcess, agentdex},
+    process::ServerProcess,
     support::{client, eventually},
 };
 
@@ -35,8 +31,6 @@ const ROUNDS: usize = 6;
 const ROUNDS_VARIABLE: &str = "AGENTDEX_CLUSTER_ROUNDS";
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-const MEMBERS: usize = 3;
-const NODES: usize = 3;
 const WRITERS_OF_A_NODE: usize = 3;
 const AGENTS: usize = 50;
 
@@ -49,44 +43,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Pause of a client after a write that failed.
 const PAUSE: Duration = Duration::from_millis(20);
 
-#[derive(Debug, Clone, Copy)]
-enum Fault {
-    MemberKilled,
-    NodeKilled,
-    QuorumLost,
-    NodeAndMemberKilled,
-    MemberStopped,
-    AllMembersKilled,
-    /// For longer than the lease of the node.
-    NodeStopped,
-    /// Until writes fail.
-    QuorumLostForLong,
-}
-
-/// Faults of consecutive rounds. The last two take much longer than the others.
-const FAULTS: [Fault; 8] = [
-    Fault::MemberKilled,
-    Fault::NodeKilled,
-    Fault::QuorumLost,
-    Fault::NodeAndMemberKilled,
-    Fault::MemberStopped,
-    Fault::AllMembersKilled,
-    Fault::NodeStopped,
-    Fault::QuorumLostForLong,
-];
-
-/// Pseudorandom numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as usize % limit
-    }
-}
-
 /// The last change of an agent that a client knows of.
 #[derive(Clone, Copy, Default)]
 struct Known {
@@ -95,10 +51,9 @@ struct Known {
 }
 
 /// State shared by all clients.
-struct Clients {
+struct Clients<'a> {
     started: Instant,
-    /// URLs of the nodes, absent while a node is being restarted.
-    urls: [Mutex<Option<String>>; NODES],
+    urls: &'a Urls,
     known: Vec<Mutex<Known>>,
     titles: AtomicU64,
     acknowledged: AtomicU64,
@@ -106,11 +61,11 @@ struct Clients {
     is_over: AtomicBool,
 }
 
-impl Clients {
-    fn new() -> Clients {
+impl<'a> Clients<'a> {
+    fn new(urls: &'a Urls) -> Clients<'a> {
         Clients {
             started: Instant::now(),
-            urls: Default::default(),
+            urls,
             known: (0..AGENTS).map(|_| Mutex::default()).collect(),
             titles: AtomicU64::new(0),
             acknowledged: AtomicU64::new(0),
@@ -182,14 +137,14 @@ impl Clients {
 
 /// A client that writes at a single node.
 struct Writer<'a> {
-    clients: &'a Clients,
+    clients: &'a Clients<'a>,
     node: usize,
     runtime: tokio::runtime::Runtime,
     http: reqwest::Client,
 }
 
 impl<'a> Writer<'a> {
-    fn new(clients: &'a Clients, node: usize) -> Writer<'a> {
+    fn new(clients: &'a Clients<'a>, node: usize) -> Writer<'a> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Writer { clients, node, runtime, http: client() }
     }
@@ -197,7 +152,7 @@ impl<'a> Writer<'a> {
     /// Carries out a write. Returns `None` while the node is being restarted.
     fn write(&self, agent: usize, action: Action) -> Option<Operation> {
         let (clients, node) = (self.clients, self.node);
-        let url = clients.urls[node].lock().unwrap().clone()?;
+        let url = clients.urls.of(node)?;
         let id = format!("urn:example:{agent}");
         let start = clients.started.elapsed();
         let outcome = self.runtime.block_on(self.send(&format!("{url}/things/{id}"), &id, &action));
@@ -244,114 +199,10 @@ fn outcome_of(status: u16, problem: &Value) -> Outcome {
     match (status, problem["code"].as_str()) {
         (503, Some("outcome-unknown")) => Outcome::Unknown,
         (503, Some("log-unavailable" | "cut-off" | "not-ready" | "clock-skew" | "overloaded" | "contended"))
-        | (507, Some("log-full")) => Outcome::NotWritten,
+        | (503, Some("writes-closed"))
+        | (507, Some("log-full" | "disk-full")) => Outcome::NotWritten,
         _ => panic!("{status}: {problem}"),
     }
-}
-
-/// Processes of etcd and of the nodes.
-struct Machines {
-    nodes: Vec<Option<ServerProcess>>,
-    members: Members,
-    root: TempDir,
-}
-
-impl Machines {
-    /// Starts members of etcd, but no nodes yet. Returns `None` if etcd isn't installed.
-    fn start() -> Option<Machines> {
-        let members = Members::start(MEMBERS, &[])?;
-        Some(Machines { nodes: (0..NODES).map(|_| None).collect(), members, root: tempfile::tempdir().unwrap() })
-    }
-
-    fn directory(&self, node: usize) -> PathBuf {
-        self.root.path().join(format!("node-{node}"))
-    }
-
-    fn node(&self, node: usize) -> &ServerProcess {
-        self.nodes[node].as_ref().unwrap()
-    }
-
-    /// Starts all that was killed, and continues all that was stopped.
-    fn restore(&mut self, clients: &Clients) {
-        self.members.restore();
-        for node in 0..NODES {
-            if let Some(process) = &self.nodes[node] {
-                continue_process(process.id());
-                continue;
-            }
-            let process = start_node(&self.directory(node), &self.members.urls(), node + 1, &[]);
-            *clients.urls[node].lock().unwrap() = Some(process.url().to_owned());
-            self.nodes[node] = Some(process);
-        }
-    }
-
-    fn kill_node(&mut self, node: usize, clients: &Clients) {
-        // Another process may get its port.
-        *clients.urls[node].lock().unwrap() = None;
-        self.nodes[node].take().unwrap().kill();
-    }
-
-    /// Causes a fault, and repairs it after a while.
-    fn disturb(&mut self, fault: Fault, random: &mut Random, clients: &Clients) {
-        let (member, node) = (random.below(MEMBERS), random.below(NODES));
-        let duration = Duration::from_millis(300 + random.below(2_700) as u64);
-        match fault {
-            Fault::MemberKilled => self.members.kill(member),
-            Fault::MemberStopped => self.members.stop(member),
-            Fault::QuorumLost | Fault::QuorumLostForLong => {
-                [member, (member + 1) % MEMBERS].into_iter().for_each(|member| self.members.stop(member));
-            }
-            Fault::AllMembersKilled => (0..MEMBERS).for_each(|member| self.members.kill(member)),
-            Fault::NodeKilled => self.kill_node(node, clients),
-            Fault::NodeAndMemberKilled => {
-                self.members.kill(member);
-                self.kill_node(node, clients);
-            }
-            Fault::NodeStopped => {
-                let witness = self.node((node + 1) % NODES);
-                eventually("the node is listed", || is_listed(witness, node));
-                stop_process(self.node(node).id());
-            }
-        }
-        match fault {
-            Fault::NodeStopped => {
-                let witness = self.node((node + 1) % NODES);
-                eventually("the lease of the node expires", || !is_listed(witness, node));
-            }
-            Fault::QuorumLostForLong => {
-                let before = clients.failed.load(Ordering::Relaxed);
-                eventually("writes fail", || clients.failed.load(Ordering::Relaxed) > before);
-            }
-            _ => thread::sleep(duration),
-        }
-        self.restore(clients);
-    }
-
-    /// Waits until all nodes are ready and at the end of the log.
-    fn wait_until_equal(&self) {
-        let nodes: Vec<&ServerProcess> = (0..NODES).map(|node| self.node(node)).collect();
-        eventually("all nodes are ready", || nodes.iter().all(|node| get(node, "/health/ready").status == 200));
-        eventually("all nodes are at the same commit", || {
-            let states: Vec<Value> = nodes.iter().map(|node| cluster(node)).collect();
-            let end = &states[0]["log_end"];
-            states.iter().all(|state| state["commit"] == *end && state["log_end"] == *end)
-        });
-    }
-
-    /// Stops all nodes, and checks their directories.
-    fn stop_and_check(&mut self) {
-        for node in 0..NODES {
-            assert!(self.nodes[node].take().unwrap().stop().success());
-            let output = agentdex().args(["check", "--data"]).arg(self.directory(node)).output().unwrap();
-            let text = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success(), "node {node}: {text}{}", String::from_utf8_lossy(&output.stderr));
-        }
-    }
-}
-
-fn is_listed(witness: &ServerProcess, node: usize) -> bool {
-    let name = format!("node-{}", node + 1);
-    cluster(witness)["nodes"].as_array().unwrap().iter().any(|listed| listed["name"] == name.as_str())
 }
 
 /// Reads the change log of a node from its beginning.
@@ -383,7 +234,7 @@ fn entry(change: &Value) -> Entry {
 }
 
 /// Ends the writes, also if the test fails.
-struct End<'a>(&'a Clients);
+struct End<'a>(&'a Clients<'a>);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
@@ -391,8 +242,18 @@ impl Drop for End<'_> {
     }
 }
 
+impl Load for Clients<'_> {
+    fn acknowledged(&self) -> u64 {
+        self.acknowledged.load(Ordering::Relaxed)
+    }
+
+    fn failed(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
+    }
+}
+
 /// Causes faults while clients write. Returns all writes.
-fn write_under_faults(machines: &mut Machines, clients: &Clients, rounds: usize) -> Vec<Operation> {
+fn write_under_faults(machines: &mut Machines, clients: &Clients<'_>, rounds: usize) -> Vec<Operation> {
     let mut random = Random(SEED);
     thread::scope(|scope| {
         let writers = 0..NODES * WRITERS_OF_A_NODE;
@@ -407,7 +268,9 @@ fn write_under_faults(machines: &mut Machines, clients: &Clients, rounds: usize)
             if round < rounds {
                 let fault = FAULTS[round % FAULTS.len()];
                 println!("round {round}: {fault:?}");
+                let started = Instant::now();
                 machines.disturb(fault, &mut random, clients);
+                println!("round {round}: {:.1?}", started.elapsed());
             }
         }
         drop(end);
@@ -419,8 +282,9 @@ fn write_under_faults(machines: &mut Machines, clients: &Clients, rounds: usize)
 fn nodes_keep_their_promises_under_faults() {
     let rounds = env::var(ROUNDS_VARIABLE).map_or(ROUNDS, |rounds| rounds.parse().unwrap());
     let Some(mut machines) = Machines::start() else { return };
-    let clients = Clients::new();
-    machines.restore(&clients);
+    let urls = machines.urls();
+    let clients = Clients::new(&urls);
+    machines.restore();
     let mut operations = write_under_faults(&mut machines, &clients, rounds);
     // Before a node acknowledges a further write, it decides all earlier writes.
     for node in 0..NODES {
@@ -433,6 +297,8 @@ fn nodes_keep_their_promises_under_faults() {
         });
     }
     machines.wait_until_equal();
+    let verified = cluster_status(machines.node(0), &["--verify"]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
     let logs = (0..NODES).map(|node| read_log(machines.node(node))).collect();
     machines.stop_and_check();
     let history = History { operations, logs };

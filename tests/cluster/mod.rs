@@ -5,7 +5,10 @@ mod etcd;
 mod faults;
 mod history;
 mod joining;
+mod machines;
 mod moving;
+mod proxy;
+mod revoking;
 mod verification;
 
 use std::{

@@ -57,6 +57,69 @@ fn an_event_stream_continues_at_another_node() {
     assert_eq!(positions.len(), 11);
 }
 
+/// Receives messages until there is one with this topic. Returns their topics, and the texts.
+fn receive_until(client: &mut Client, topic: &str) -> Vec<(String, String)> {
+    let mut messages: Vec<(String, String)> = Vec::new();
+    while messages.last().is_none_or(|(last, _)| last != topic) {
+        let packet = client.receive();
+        client.acknowledge(packet.publish_id());
+        let text = packet.body[4 + packet.topic().len()..].to_vec();
+        messages.push((packet.topic().to_owned(), String::from_utf8(text).unwrap()));
+    }
+    messages
+}
+
+#[test]
+fn an_mqtt_client_starts_anew_at_another_node() {
+    let Some(cluster) = Cluster::start() else { return };
+    let nodes = [1, 2].map(|node| cluster.node(node, &["--mqtt-listen", "127.0.0.1:0"]));
+    let hello = Hello { client_id: "reader", clean: false, ..Hello::default() };
+    let filters = [("agentdex/things/#", 1), ("agentdex/events/#", 1)];
+    let connect = |node: &ServerProcess| Client::connect(node.mqtt().unwrap().port(), Version::V3, &hello);
+    for (id, title) in [("urn:example:kept", "One"), ("urn:example:changed", "One"), ("urn:example:removed", "One")] {
+        put(&nodes[0], id, title).expect(201);
+    }
+    let (mut client, connack) = connect(&nodes[0]);
+    assert_eq!(connack[0], 0);
+    client.subscribe(&filters);
+    put(&nodes[1], "urn:example:last", "One").expect(201);
+    let seen = receive_until(&mut client, "agentdex/events/thing_created/urn:example:last");
+    let event: Value = serde_json::from_str(&seen.last().unwrap().1).unwrap();
+    let position = event["id"].as_str().unwrap().to_owned();
+    // The node knows the session.
+    drop(client);
+    let (client, connack) = connect(&nodes[0]);
+    assert_eq!(connack[0], 1, "session present");
+    drop(client);
+    let [first, second] = nodes;
+    first.kill();
+    put(&second, "urn:example:changed", "Two").expect(204);
+    let removal = Call::new("DELETE", &format!("{}/things/urn:example:removed", second.url()));
+    removal.send().expect(204);
+    put(&second, "urn:example:new", "One").expect(201);
+
+    let (mut client, connack) = connect(&second);
+    assert_eq!(connack[0], 0, "no session");
+    client.subscribe(&filters);
+    put(&second, "urn:example:end", "One").expect(201);
+    let seen = receive_until(&mut client, "agentdex/events/thing_created/urn:example:end");
+    // The state of each agent is that of the registry, and events continue at the present.
+    let topic = |id: &str| format!("agentdex/things/urn:example:{id}");
+    let last = |id: &str| seen.iter().rev().find(|(other, _)| *other == topic(id)).map(|(_, text)| text.as_str());
+    for (id, expected) in [("kept", "One"), ("changed", "Two"), ("last", "One"), ("new", "One")] {
+        let description: Value = serde_json::from_str(last(id).unwrap()).unwrap();
+        assert_eq!(description["title"], expected, "{id}");
+    }
+    assert!(last("removed").is_none_or(str::is_empty));
+    let events = seen.iter().filter(|(topic, _)| topic.starts_with("agentdex/events/"));
+    assert_eq!(events.count(), 1, "{seen:?}");
+    // The changes in between.
+    let changes = get(&second, &format!("/changes?since={position}")).expect(200).json();
+    let ids: Vec<&Value> = changes["changes"].as_array().unwrap().iter().map(|change| &change["id"]).collect();
+    assert_eq!(ids, ["urn:example:changed", "urn:example:removed", "urn:example:new", "urn:example:end"]);
+    assert_eq!(changes["truncated"], false);
+}
+
 #[test]
 fn streams_and_connections_end_at_a_node_that_is_cut_off() {
     let Some(mut cluster) = Cluster::start() else { return };

@@ -31,7 +31,7 @@ pub use self::{
     call::{Answer, Call, client},
     checked_in::{assert_checked_in, openapi},
     closed::{closed_address, unreachable_url},
-    disk::directory_on_disk,
+    disk::{SmallDisk, directory_on_disk},
     events::{Event, EventStream},
     positions::{nth, number_of},
     resolver::Answers,
