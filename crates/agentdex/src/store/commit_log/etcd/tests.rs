@@ -623,6 +623,30 @@ fn etcd_that_is_full_takes_nothing_and_loses_nothing() {
 }
 
 #[test]
+fn the_leader_drops_all_it_can_from_an_etcd_that_is_full() {
+    let Some(etcd) = Etcd::start(1, &["--quota-backend-bytes", "16777216"]) else { return };
+    let (logs, keys) = ([etcd.open(1, true), etcd.open(2, false)], Keys::new(CLUSTER));
+    for number in 5..10 {
+        assert_done(&logs[0], &commit(number, number, 10));
+        logs.iter().for_each(|log| log.report(Progress { number, synced: number }));
+    }
+    let synced = |number: usize| {
+        let value = etcd.read(Range::new(KeyRange::key(keys.member(&format!("node-{number}"))))).remove(0).1;
+        String::from_utf8(value).unwrap().contains("\"synced\":9")
+    };
+    eventually("both have said what they have synced", || synced(1) && synced(2));
+    let first = || {
+        let range = Range::new(KeyRange::between(keys.commit(0), keys.commit(u64::MAX))).keys_only();
+        etcd.read(range).into_iter().find_map(|(key, _)| keys.commit_number(&key)).unwrap()
+    };
+    assert!(first() < 8, "younger than an hour");
+    (10..60)
+        .find(|number| logs[0].append(&commit(*number, *number, 3 * MAX_VALUE_BYTES / 4)) == Appended::Full)
+        .unwrap();
+    eventually("all is dropped that is synced, but for the last", || first() == 9);
+}
+
+#[test]
 fn stores_over_etcd_answer_truly_and_are_equal_while_members_are_killed_and_stopped() {
     let Some(cluster) = cluster(3, 3) else { return };
     let (writes, started) = (writes(), Instant::now());
