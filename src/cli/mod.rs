@@ -217,7 +217,7 @@ impl Cli {
             Command::Mqtt(arguments) => mqtt::run(arguments).await,
             Command::Context(arguments) => context::run(&arguments, &self.remote),
             Command::Openapi(arguments) => openapi::run(&arguments),
-            Command::Completions(arguments) => completions::run(&arguments, &mut without_unused()),
+            Command::Completions(arguments) => completions::run(&arguments),
         }
     }
 }
@@ -338,6 +338,11 @@ pub fn run() -> ExitCode {
             hook(info);
         }
     }));
+    match completions::answer(without_unused) {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => return report(&error, false),
+    }
     let as_json = env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json");
     let parsed = command()
         .try_get_matches_from(excluded_words::mark(env::args_os()))

@@ -1,8 +1,11 @@
 //! What the command line says when something is wrong, and what needs no registry.
 
+use std::{path::Path, process::Command};
+
 use serde_json::Value;
 
 use super::{run, stderr, stdout};
+use crate::support::{TestRegistry, agent, unreachable_url};
 
 #[test]
 fn registry_that_is_not_there_is_explained() {
@@ -45,8 +48,44 @@ fn openapi_is_json() {
 fn completions_name_the_commands() {
     for shell in ["bash", "zsh", "fish"] {
         let script = stdout(&run(&["completions", shell]));
-        assert!(script.contains("validate") && script.contains("keep-alive"), "{shell}: {script}");
+        assert!(script.contains("AGENTDEX_COMPLETE"), "{shell}: {script}");
     }
+}
+
+/// Completes words in bash, the last of which is incomplete. Returns the candidates.
+fn completed_in_bash(words: &[&str], url: &str) -> Vec<String> {
+    let mut script = stdout(&run(&["completions", "bash"]));
+    let last = words.len() - 1;
+    script += &format!("COMP_WORDS=({})\nCOMP_CWORD={last}\n", words.join(" "));
+    script += &format!("_clap_complete_agentdex agentdex \"{}\" \"{}\"\n", words[last], words[last - 1]);
+    script += "printf '%s\\n' \"${COMPREPLY[@]}\"\n";
+    let program = Path::new(env!("CARGO_BIN_EXE_agentdex")).parent().unwrap();
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "-c", &script]).env("AGENTDEX_URL", url);
+    let output = bash.env("PATH", format!("{}:/usr/bin:/bin", program.display())).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn commands_options_and_ids_are_completed() {
+    let registry = TestRegistry::start();
+    for id in ["urn:example:tides", "urn:example:taxi", "urn:other:trams"] {
+        registry.put(&format!("/things/{id}"), agent(id, "Agent")).expect(201);
+    }
+    let url = registry.url("");
+    let complete = |words: &[&str]| completed_in_bash(words, &url);
+    assert!(complete(&["agentdex", "val"]).contains(&"validate".to_owned()));
+    assert!(complete(&["agentdex", "serve", "--keep"]).is_empty());
+    assert!(complete(&["agentdex", "serve", "--mqtt-l"]).contains(&"--mqtt-listen".to_owned()));
+    let ids = complete(&["agentdex", "get", "urn:example:t"]);
+    assert_eq!(ids, ["urn:example:taxi", "urn:example:tides"]);
+    assert_eq!(complete(&["agentdex", "remove", "urn:other:trams", "urn:o"]), ["urn:other:trams"]);
+    let of_keys = complete(&["agentdex", "keys", "revoke", "urn:"]);
+    assert!(!of_keys.iter().any(|word| word.starts_with("urn:")), "{of_keys:?}");
+    // Without a registry, there are no ids.
+    let ids = completed_in_bash(&["agentdex", "get", "urn:example:t"], &unreachable_url(""));
+    assert!(!ids.iter().any(|word| word.starts_with("urn:")), "{ids:?}");
 }
 
 #[test]
