@@ -136,17 +136,20 @@ impl Log {
                 Op::delete_range(KeyRange::between(self.keys.parts_of(0), self.keys.parts_of(to + 1))),
             ];
             let noted = drop.clone().then(deletes.clone()).then([Op::put(self.keys.trimmed(), to.to_string())]);
-            let answer = match ask(&self.client, &noted).await {
-                // etcd takes nothing but deletions.
-                Err(Error::NoSpace { .. }) => return ask(&self.client, &drop.then(deletes)).await.map(|_| ()),
-                answer => answer?,
+            let (answer, is_noted) = match ask(&self.client, &noted).await {
+                // etcd takes nothing but deletions. The next step must not wait for a note.
+                Err(Error::NoSpace { .. }) => (ask(&self.client, &drop.then(deletes)).await?, false),
+                answer => (answer?, true),
             };
             if !answer.body.succeeded {
                 // Another leader was faster.
                 return Ok(());
             }
             tracing::debug!(to, "the log of the cluster was trimmed");
-            (revision, dropped) = (answer.header.revision, to);
+            dropped = to;
+            if is_noted {
+                revision = answer.header.revision;
+            }
         }
         Ok(())
     }
