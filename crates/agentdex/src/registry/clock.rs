@@ -12,7 +12,7 @@ use std::{
 
 use super::{followers::Followers, thread::spawn};
 use crate::{
-    Result,
+    Error, Result,
     change::{Precondition, Timestamp},
     store::{Operation, Store, Write},
 };
@@ -29,7 +29,7 @@ const COMPARED_EVERY: Duration = Duration::from_secs(24 * 3600);
 const SAID_EVERY: Duration = Duration::from_secs(60);
 const TRIM_EVERY: Duration = Duration::from_secs(30);
 /// Time between comparisons of the nodes of a cluster, in milliseconds.
-const VERIFIED_EVERY: i64 = 24 * 3600 * 1000;
+const VERIFIED_EVERY: u64 = 24 * 3600 * 1000;
 /// Maximum number of Things purged together, which bounds the delay of writers.
 const PURGE_AT_ONCE: usize = 256;
 
@@ -192,10 +192,16 @@ fn say_full(store: &Store, said: &mut Option<Instant>) {
 /// compare.
 fn verify_daily(store: &Store) -> Result<()> {
     let has_others = store.log_status().is_some_and(|log| log.nodes.len() > 1);
-    if has_others && store.digests_computed_at()?.is_none_or(|at| Timestamp::now().0 - at.0 >= VERIFIED_EVERY) {
-        store.ask_for_digests()?;
+    // A time far in the future is that of a wrong clock.
+    let is_due = |at: Timestamp| Timestamp::now().0.abs_diff(at.0) >= VERIFIED_EVERY;
+    if !has_others || !store.digests_computed_at()?.is_none_or(is_due) {
+        return Ok(());
     }
-    Ok(())
+    match store.ask_for_digests() {
+        // It is asked again when the backup has ended.
+        Err(Error::Overloaded { .. }) => Ok(()),
+        asked => asked.map(drop),
+    }
 }
 
 /// Purges up to [`PURGE_AT_ONCE`] due Things, and returns their number.

@@ -52,6 +52,7 @@ impl Registry {
     /// a node of a cluster. A cluster also does this daily by itself.
     ///
     /// # Errors
+    /// [`Error::Overloaded`](crate::Error::Overloaded) while this node is being read for a backup or an earlier comparison,
     /// [`Error::LogUnavailable`](crate::Error::LogUnavailable), [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown),
     /// [`Error::WritesClosed`](crate::Error::WritesClosed), [`Error::ShuttingDown`](crate::Error::ShuttingDown).
     pub fn verify_cluster(&self) -> Result<Option<u64>> {

@@ -7,6 +7,7 @@
 //!   [`Error::OutcomeUnknown`], and nothing else is written meanwhile.
 
 use std::{
+    collections::BTreeMap,
     iter,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -329,7 +330,16 @@ impl Appender {
     fn compute_digests(&self, work: &Work) {
         let State { commit: number, last, records, .. } = work.state;
         let (log, snapshot) = (self.log.clone(), Snapshot::begin(self.view.clone(), last, records));
-        let compute = move || log.report_digests(Digests::of(number, snapshot));
+        let compute = move || {
+            // sled panics where it finds its own invariants broken.
+            let computed = catch_unwind(AssertUnwindSafe(|| Digests::of(number, snapshot)));
+            let panicked = |_| Digests {
+                number,
+                families: BTreeMap::new(),
+                problem: Some("reading the data directory has panicked".to_owned()),
+            };
+            log.report_digests(computed.unwrap_or_else(panicked));
+        };
         if let Err(error) = thread::Builder::new().name("agentdex-digests".into()).spawn(compute) {
             let error = Error::Io { doing: "starting a thread".to_owned(), source: error };
             self.log.report_digests(Digests::of(number, Err::<Snapshot, _>(error)));

@@ -328,6 +328,7 @@ impl Store {
     /// number of the commit after which they compute them.
     ///
     /// # Errors
+    /// [`crate::Error::Overloaded`] while this store is being read for a backup or an earlier comparison,
     /// [`crate::Error::LogUnavailable`], [`crate::Error::OutcomeUnknown`], [`crate::Error::WritesClosed`],
     /// [`crate::Error::ShuttingDown`].
     pub(crate) fn ask_for_digests(&self) -> Result<u64> {

@@ -32,12 +32,17 @@ pub struct Snapshot {
     passes_over: bool,
 }
 
+/// Returns the error for a second snapshot at the same time.
+pub(super) fn busy() -> Error {
+    Error::Overloaded { doing: "the registry is being read for another backup or comparison" }
+}
+
 impl Snapshot {
     /// Starts a snapshot. The caller must hold the committer's lock.
     pub(super) fn begin(view: Arc<View>, last: Seq, records: u64) -> Result<Snapshot> {
         let mut saving = view.saving.lock();
         if saving.is_some() {
-            return Err(Error::Overloaded { doing: "the registry is being read for another backup or comparison" });
+            return Err(busy());
         }
         *saving = Some(Saved::default());
         drop(saving);

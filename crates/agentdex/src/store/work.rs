@@ -13,6 +13,7 @@ use super::{
     layout,
     named_write::NamedWrite,
     overlay::{Overlay, Pairs, Sealed, batch_of},
+    snapshot,
     sync::DataFiles,
     tree::reading,
     value::{self, State},
@@ -192,8 +193,12 @@ impl Work {
         Ok(Decided { outcome: (), staged: Some(staged) })
     }
 
-    /// Decides a commit after which all stores with the same log compute their digests. The outcome is its number.
+    /// Decides a commit after which all stores with the same log compute their digests. The outcome is its number. Fails
+    /// while this store is being read: it couldn't compute any.
     pub fn ask_for_digests(&self, view: &View) -> Result<Decided<u64>> {
+        if view.saving.is_active() {
+            return Err(snapshot::busy());
+        }
         let now = value::encode_moment(Timestamp::now());
         let staged = self.stage(view, [(layout::DIGESTS_KEY.into(), Some(now))])?;
         Ok(Decided { outcome: staged.sealed.state.commit, staged: Some(staged) })

@@ -306,7 +306,13 @@ impl CommitLog for EtcdLog {
     }
 
     fn report_digests(&self, digests: Digests) {
-        self.log.state().digests = Some(digests);
+        let mut state = self.log.state();
+        // Those of an earlier commit may take longer.
+        if state.digests.as_ref().is_some_and(|last| last.number > digests.number) {
+            return;
+        }
+        state.digests = Some(digests);
+        drop(state);
         self.log.to_record.notify_one();
     }
 

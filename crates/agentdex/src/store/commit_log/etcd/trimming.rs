@@ -137,7 +137,7 @@ impl Log {
             ];
             let noted = drop.clone().then(deletes.clone()).then([Op::put(self.keys.trimmed(), to.to_string())]);
             let (answer, is_noted) = match ask(&self.client, &noted).await {
-                // etcd takes nothing but deletions. The next step must not wait for a note.
+                // etcd takes nothing but deletions, so it can't note what is dropped.
                 Err(Error::NoSpace { .. }) => (ask(&self.client, &drop.then(deletes)).await?, false),
                 answer => (answer?, true),
             };
