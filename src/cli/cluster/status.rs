@@ -50,14 +50,16 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
 }
 
 /// Verifies all nodes. Returns the state of the cluster afterwards, and the number of the commit at which they were
-/// compared.
+/// compared: a later one if another verification has begun meanwhile.
 async fn verify(client: &RegistryClient) -> anyhow::Result<(Cluster, u64)> {
     let (commit, started) = (client.verify_cluster().await?.commit, Instant::now());
     loop {
         let cluster = client.cluster().await?;
-        let are_done = cluster.nodes.iter().all(|node| node.verified >= Some(commit));
+        // Nodes are only compared with those that have answered for the same commit.
+        let last = cluster.nodes.iter().filter_map(|node| node.verified).fold(commit, u64::max);
+        let are_done = cluster.own().is_some() && cluster.nodes.iter().all(|node| node.verified == Some(last));
         if are_done || started.elapsed() > VERIFICATION_PATIENCE {
-            return Ok((cluster, commit));
+            return Ok((cluster, last));
         }
         sleep(PAUSE).await;
     }
