@@ -292,7 +292,6 @@ impl Machines {
 
     fn trim_beyond(&mut self, node: usize, load: &dyn Load) {
         self.kill_node(node);
-        let before = cluster(self.other(node))["log_end"].as_u64().unwrap();
         until_written(load);
         let others: Vec<&ServerProcess> =
             (0..NODES).filter(|other| *other != node).map(|other| self.node(other)).collect();
@@ -302,6 +301,8 @@ impl Machines {
             let own = state["nodes"].as_array().unwrap().iter().find(|listed| listed["name"] == state["node"]).cloned();
             own.map_or(0, |own| own["synced"].as_u64().unwrap())
         };
+        // By now, they know more commits than the node.
+        let before = others.iter().map(|server| cluster(server)["log_end"].as_u64().unwrap()).max().unwrap();
         let mut last = 0;
         eventually("they have synced more than the node", || {
             last = others.iter().map(synced).min().unwrap().saturating_sub(1);

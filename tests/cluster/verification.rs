@@ -43,6 +43,8 @@ fn a_node_with_other_content_or_settings_is_found() {
     let (status, printed) = verify();
     let message = "the content of node-2 differs from that of most other nodes: changes; replace this node with";
     assert!(status == 1 && printed.contains(message), "{status}: {printed}");
+    // Each node learns the results of the others a moment later.
+    eventually("the node itself knows", || metric(&second, "agentdex_cluster_differs") == 1.0);
     let reason = get(&second, "/health/ready").problem(503, "not-ready")["detail"].to_string();
     assert!(reason.contains("the content of this node differs from that of most other nodes: changes"), "{reason}");
     assert_eq!([&first, &second, &third].map(|node| metric(node, "agentdex_cluster_differs")), [0.0, 1.0, 0.0]);
