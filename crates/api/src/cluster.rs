@@ -35,6 +35,11 @@ pub struct Cluster {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub problem: Option<String>,
+    /// Number of the commit at which the content of all nodes was last compared, if it was compared since the start of
+    /// this node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub verified: Option<u64>,
 }
 
 impl Cluster {
@@ -58,11 +63,16 @@ pub struct ClusterNode {
     pub clock: Timestamp,
     /// Number of the last commit in the node.
     pub commit: u64,
-    /// Parts of the node's content that differ from those of most other nodes, as of the last verification:
-    /// `records`, `texts`, `originals`, `metadata`, `edits`, `parts`, `expiries`, `expiry-times`, `changes`, `history`,
+    /// Parts of the node's content that differed from those of most other nodes in the last comparison: `records`,
+    /// `texts`, `originals`, `metadata`, `edits`, `parts`, `expiries`, `expiry-times`, `changes`, `history`,
     /// `restrictions`, `audit-trail`, `namespaces`, `queries`, `keys`, or `state`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<String>,
+    /// Name of the leader, if the node was compared only with the leader because no content was that of most nodes, for
+    /// example of two nodes. Then either of the two may be damaged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub differs_from: Option<String>,
     /// Name of the node.
     pub name: String,
     /// Names of the node's settings that differ from those of most other nodes.
@@ -74,23 +84,22 @@ pub struct ClusterNode {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub url: Option<String>,
-    /// Reason why the content of the node couldn't be verified the last time.
+    /// Reason why the content of the node couldn't be compared the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub verification_problem: Option<String>,
-    /// Number of the commit at which the content of the node was last verified since the start of the node, if it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(nullable = false))]
-    pub verified: Option<u64>,
+    /// True if the content of the node was part of the last comparison. A node that was started later was not.
+    #[serde(default)]
+    pub verified: bool,
     /// Version of agentdex.
     pub version: String,
 }
 
-/// A verification of the nodes of a cluster that has begun.
+/// A comparison of the nodes of a cluster that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Verification {
-    /// Number of the commit after which each node computes digests of its content. The verification of a node is complete
-    /// once its `verified` is at least this number.
+    /// Number of the commit after which each node computes digests of its content. The comparison is complete once
+    /// `verified` of the cluster is at least this number.
     pub commit: u64,
 }

@@ -508,7 +508,7 @@ impl RegistryClient {
     }
 
     /// Asks all running nodes of the cluster to compare their whole content. The result is in
-    /// [`RegistryClient::cluster`] once `verified` of each node is at least the returned commit.
+    /// [`RegistryClient::cluster`] once its `verified` is at least the returned commit.
     ///
     /// # Errors
     /// Same as [`RegistryClient::cluster`].

@@ -45,29 +45,27 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         true => output::print_json(&cluster)?,
         false => print(&mut stdout(), &cluster, verified, Style::stdout())?,
     }
-    let is_wrong = verified.is_some_and(|commit| cluster.nodes.iter().any(|node| !is_equal(node, commit)));
+    let is_wrong =
+        verified.is_some_and(|commit| cluster.verified < Some(commit) || !cluster.nodes.iter().all(is_equal));
     Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Verifies all nodes. Returns the state of the cluster afterwards, and the number of the commit at which they were
-/// compared: a later one if another verification has begun meanwhile.
+/// Compares all nodes. Returns the state of the cluster afterwards, and the number of the commit at which they were to be
+/// compared.
 async fn verify(client: &RegistryClient) -> anyhow::Result<(Cluster, u64)> {
     let (commit, started) = (client.verify_cluster().await?.commit, Instant::now());
     loop {
         let cluster = client.cluster().await?;
-        // Nodes are only compared with those that have answered for the same commit.
-        let last = cluster.nodes.iter().filter_map(|node| node.verified).fold(commit, u64::max);
-        let are_done = cluster.own().is_some() && cluster.nodes.iter().all(|node| node.verified == Some(last));
-        if are_done || started.elapsed() > VERIFICATION_PATIENCE {
-            return Ok((cluster, last));
+        if cluster.verified >= Some(commit) || started.elapsed() > VERIFICATION_PATIENCE {
+            return Ok((cluster, commit));
         }
         sleep(PAUSE).await;
     }
 }
 
-/// True if a node was found equal to most other nodes at this commit.
-fn is_equal(node: &ClusterNode, commit: u64) -> bool {
-    node.verified >= Some(commit) && node.verification_problem.is_none() && node.differs.is_empty()
+/// True if a node was found equal to most other nodes.
+fn is_equal(node: &ClusterNode) -> bool {
+    node.verified && node.differs.is_empty()
 }
 
 /// `verified` is the commit at which the nodes were compared, if they were.
@@ -101,18 +99,25 @@ fn print(out: &mut impl Write, cluster: &Cluster, verified: Option<u64>, style: 
     }
     writeln!(out, "{}", output::lines(&table))?;
     let Some(commit) = verified else { return Ok(()) };
-    if cluster.nodes.iter().all(|node| is_equal(node, commit)) {
-        return writeln!(out, "all nodes have the same content at commit {commit}");
+    if cluster.verified < Some(commit) {
+        return writeln!(out, "{}", style.red("not all nodes have answered, so they were not compared"));
     }
-    for node in cluster.nodes.iter().filter(|node| !is_equal(node, commit)) {
-        let name = visible(&node.name);
-        let message = match &node.verification_problem {
-            _ if node.verified < Some(commit) => format!("{name} has not answered, so it was not compared"),
-            Some(problem) => format!("{name} was not compared: {}", visible(problem)),
-            None => format!(
-                "the content of {name} differs from that of most other nodes: {}; replace this node with \
+    if cluster.nodes.iter().all(is_equal) {
+        return writeln!(out, "all nodes have the same content");
+    }
+    for node in cluster.nodes.iter().filter(|node| !is_equal(node)) {
+        let (name, parts) = (visible(&node.name), node.differs.join(", "));
+        let parts = visible(&parts);
+        let message = match (&node.verification_problem, &node.differs_from) {
+            (Some(problem), _) => format!("{name} was not compared: {}", visible(problem)),
+            _ if !node.verified => format!("{name} was not compared, because it was started after the comparison"),
+            (None, None) => {
+                format!("{name} differs from most other nodes: {parts}; replace {name} with `agentdex cluster join`")
+            }
+            (None, Some(leader)) => format!(
+                "{name} differs from {}, the leader: {parts}; run `agentdex check` on both before you replace one with \
                  `agentdex cluster join`",
-                visible(&node.differs.join(", "))
+                visible(leader)
             ),
         };
         writeln!(out, "{}", style.red(&message))?;
@@ -214,21 +219,30 @@ mod tests {
             node[name] = value;
             node
         };
-        let equal = with(node("node-1", 9), "verified", json!(9));
-        let busy = with(with(node("node-2", 9), "verified", json!(9)), "verification_problem", json!("it is busy"));
-        let other = with(with(node("node-3", 9), "verified", json!(9)), "differs", json!(["texts", "changes"]));
-        let silent = with(with(node("node-4", 9), "verified", json!(8)), "settings_differ", json!(["max_ttl"]));
-        let state = |nodes: &[&Value]| json!({"behind_for": 0.5, "commit": 9, "log_end": 9, "name": "agentdex", "node": "node-1", "nodes": nodes});
-        let lines = printed(state(&[&equal, &busy, &other, &silent]), Some(9));
+        let verified = |name: &str| with(node(name, 9), "verified", json!(true));
+        let problem = with(node("node-2", 9), "verification_problem", json!("it is busy"));
+        let other = with(verified("node-3"), "differs", json!(["texts", "changes"]));
+        let late = with(node("node-4", 9), "settings_differ", json!(["max_ttl"]));
+        let tied = with(with(verified("node-5"), "differs", json!(["keys"])), "differs_from", json!("node-1"));
+        let state = |nodes: &[&Value]| {
+            json!({
+                "behind_for": 0.5, "commit": 9, "log_end": 9, "name": "agentdex", "node": "node-1", "nodes": nodes,
+                "verified": 9,
+            })
+        };
+        let lines = printed(state(&[&verified("node-1"), &problem, &other, &late, &tied]), Some(9));
         assert!(lines[5].ends_with("content differs: texts, changes"), "{lines:?}");
         assert!(lines[6].ends_with("settings differ: max_ttl"), "{lines:?}");
         let messages = [
             "node-2 was not compared: it is busy",
-            "the content of node-3 differs from that of most other nodes: texts, changes; replace this node with `agentdex cluster join`",
-            "node-4 has not answered, so it was not compared",
+            "node-3 differs from most other nodes: texts, changes; replace node-3 with `agentdex cluster join`",
+            "node-4 was not compared, because it was started after the comparison",
+            "node-5 differs from node-1, the leader: keys; run `agentdex check` on both before you replace one with `agentdex cluster join`",
         ];
-        assert_eq!(lines[7..], messages);
-        let lines = printed(state(&[&equal]), Some(9));
-        assert_eq!(lines.last().unwrap(), "all nodes have the same content at commit 9");
+        assert_eq!(lines[8..], messages);
+        let lines = printed(state(&[&verified("node-1")]), Some(9));
+        assert_eq!(lines.last().unwrap(), "all nodes have the same content");
+        let lines = printed(state(&[&verified("node-1")]), Some(10));
+        assert_eq!(lines.last().unwrap(), "not all nodes have answered, so they were not compared");
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Option<ClusterOptio
 /// Returns settings that should be the same on all nodes: those that decide which writes are accepted and which
 /// results are found. Values of files are their content.
 fn common(settings: &Settings) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
-    let values: [(&str, &dyn fmt::Debug); 22] = [
+    let values: [(&str, &dyn fmt::Debug); 25] = [
         ("validation", &settings.validation),
         ("redact", &settings.redact),
         ("default_ttl", &settings.default_ttl),
@@ -59,9 +59,12 @@ fn common(settings: &Settings) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
         ("tls_client_role", &settings.tls_client_role),
         ("oidc_issuer", &settings.oidc_issuer),
         ("oidc_audience", &settings.oidc_audience),
+        ("oidc_jwks", &settings.oidc_jwks),
         ("oidc_owner_claim", &settings.oidc_owner_claim),
         ("oidc_role_claim", &settings.oidc_role_claim),
         ("oidc_role", &settings.oidc_role),
+        ("mqtt_url", &settings.mqtt_url),
+        ("mqtt_prefix", &settings.mqtt_prefix),
         ("allow_fetch", &settings.allow_fetch),
         ("stale_after", &settings.stale_after),
         ("require_signature", &settings.require_signature),
@@ -69,7 +72,11 @@ fn common(settings: &Settings) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
         ("store_content", &settings.store_content),
     ];
     let mut values: Vec<_> = values.map(|(name, value)| (name, format!("{value:?}").into_bytes())).into();
-    for (name, file) in [("trusted_keys", &settings.trusted_keys), ("policy", &settings.policy)] {
+    for (name, file) in [
+        ("trusted_keys", &settings.trusted_keys),
+        ("policy", &settings.policy),
+        ("tls_client_ca", &settings.tls_client_ca),
+    ] {
         values.push((name, file.as_deref().map(read).transpose()?.unwrap_or_default()));
     }
     Ok(values)

@@ -30,6 +30,8 @@ const SAID_EVERY: Duration = Duration::from_secs(60);
 const TRIM_EVERY: Duration = Duration::from_secs(30);
 /// Time between comparisons of the nodes of a cluster, in milliseconds.
 const VERIFIED_EVERY: u64 = 24 * 3600 * 1000;
+/// Time until the next comparison if a node wasn't compared, for example because it was started later.
+const VERIFIED_AGAIN_AFTER: u64 = 3600 * 1000;
 /// Maximum number of Things purged together, which bounds the delay of writers.
 const PURGE_AT_ONCE: usize = 256;
 
@@ -108,7 +110,7 @@ impl Clock {
                 if trimmed.elapsed() >= TRIM_EVERY && store.is_leader() {
                     trimmed = Instant::now();
                     if let Err(error) = verify_daily(&store) {
-                        tracing::warn!(%error, "the nodes of the cluster could not be compared");
+                        tracing::debug!(%error, "the nodes of the cluster could not be compared");
                     }
                     if let Err(error) = store.trim_log(Timestamp::now()) {
                         tracing::warn!(%error, "the change log could not be trimmed");
@@ -188,13 +190,15 @@ fn say_full(store: &Store, said: &mut Option<Instant>) {
     }
 }
 
-/// Asks the nodes of a cluster to compare their content, if they haven't for a day. A node without others has nothing to
-/// compare.
+/// Asks the nodes of a cluster to compare their content, if they haven't for a day, or if a node wasn't compared and an hour
+/// has passed. A node without others has nothing to compare.
 fn verify_daily(store: &Store) -> Result<()> {
-    let has_others = store.log_status().is_some_and(|log| log.nodes.len() > 1);
+    let Some(log) = store.log_status().filter(|log| log.nodes.len() > 1) else { return Ok(()) };
+    let are_compared = log.nodes.iter().all(|(_, node)| node.comparison.is_compared);
+    let interval = if are_compared { VERIFIED_EVERY } else { VERIFIED_AGAIN_AFTER };
     // A time far in the future is that of a wrong clock.
-    let is_due = |at: Timestamp| Timestamp::now().0.abs_diff(at.0) >= VERIFIED_EVERY;
-    if !has_others || !store.digests_computed_at()?.is_none_or(is_due) {
+    let is_due = |at: Timestamp| Timestamp::now().0.abs_diff(at.0) >= interval;
+    if !store.digests_computed_at()?.is_none_or(is_due) {
         return Ok(());
     }
     match store.ask_for_digests() {

@@ -15,40 +15,38 @@ impl Registry {
     /// Returns the state of the cluster, as known to this node, or `None` if this registry is not a node of a cluster.
     pub fn cluster(&self) -> Option<Cluster> {
         let status = self.0.store.log_status()?;
-        let LogStatus { cluster, node, leader, end, number: commit, behind_for, broken, is_full, clock_error, nodes } =
-            status;
-        let nodes = nodes.into_iter().map(|(name, node)| {
-            let verified = node.digests.as_ref().map(|digests| digests.number);
-            ClusterNode {
-                clock: node.clock,
-                commit: node.progress.number,
-                differs: node.differs,
-                name,
-                settings_differ: node.settings_differ,
-                synced: node.progress.synced,
-                url: node.url,
-                verification_problem: node.digests.and_then(|digests| digests.problem),
-                verified,
-                version: node.version,
-            }
+        let LogStatus { cluster, node, leader, end, number: commit, behind_for, broken, .. } = status;
+        let nodes = status.nodes.into_iter().map(|(name, node)| ClusterNode {
+            clock: node.clock,
+            commit: node.progress.number,
+            differs: node.comparison.differs,
+            differs_from: node.comparison.differs_from,
+            name,
+            settings_differ: node.settings_differ,
+            synced: node.progress.synced,
+            url: node.url,
+            verification_problem: node.comparison.problem,
+            verified: node.comparison.is_compared,
+            version: node.version,
         });
         Some(Cluster {
             behind_for: behind_for.as_secs_f64(),
-            clock_ahead: clock_error.map(|ahead| ahead as f64 / 1000.0),
+            clock_ahead: status.clock_error.map(|ahead| ahead as f64 / 1000.0),
             commit,
             leader,
             log_end: end.max(commit),
-            log_full: is_full,
+            log_full: status.is_full,
             name: cluster,
             node,
             nodes: nodes.collect(),
             problem: broken,
+            verified: status.compared,
         })
     }
 
     /// Asks all running nodes of the cluster to compare their whole content, and returns the number of the commit at
     /// which they do so. Each node reads its data directory once, while requests and writes continue. The result is in
-    /// [`Registry::cluster`] once `verified` of all nodes has reached this number. Returns `None` if this registry is not
+    /// [`Registry::cluster`] once its `verified` has reached this number. Returns `None` if this registry is not
     /// a node of a cluster. A cluster also does this daily by itself.
     ///
     /// # Errors

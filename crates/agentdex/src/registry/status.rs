@@ -74,7 +74,12 @@ impl Status {
         }
         let own = cluster.own().filter(|own| !own.differs.is_empty())?;
         let parts = own.differs.join(", ");
-        Some(format!("the content of this node differs from that of most other nodes: {parts}; replace the node"))
+        Some(match &own.differs_from {
+            None => format!("this node differs from most other nodes: {parts}; replace this node"),
+            Some(leader) => format!(
+                "this node differs from {leader}, the leader: {parts}; run `agentdex check` on both before you replace one"
+            ),
+        })
     }
 
     /// Returns notes for the operator about problems that don't affect readiness.

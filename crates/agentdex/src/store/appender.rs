@@ -27,7 +27,6 @@ use super::{
     install::{Folded, InstallError, MAX_COMMIT_BYTES, stamped},
     overlay::Pairs,
     snapshot::Snapshot,
-    value::State,
     view::View,
     work::{Decided, Work},
     write::{Applied, Transaction},
@@ -328,8 +327,8 @@ impl Appender {
 
     /// Computes the digests of the store in its present state, on a thread of their own. Commits continue meanwhile.
     fn compute_digests(&self, work: &Work) {
-        let State { commit: number, last, records, .. } = work.state;
-        let (log, snapshot) = (self.log.clone(), Snapshot::begin(self.view.clone(), last, records));
+        let number = work.state.commit;
+        let (log, snapshot) = (self.log.clone(), Snapshot::begin_giving_way(self.view.clone(), &work.state));
         let compute = move || {
             // sled panics where it finds its own invariants broken.
             let computed = catch_unwind(AssertUnwindSafe(|| Digests::of(number, snapshot)));

@@ -223,7 +223,7 @@ impl Committer {
         // After a failed commit the tree has what may not be there at the next start.
         let work = self.work();
         self.view.check_open_to_writes()?;
-        Snapshot::begin(self.view.clone(), work.state.last, work.state.records)
+        Snapshot::begin(self.view.clone(), &work.state)
     }
 
     /// Runs the committer's own thread until the store is closed. It commits transactions without a waiting thread,

@@ -15,7 +15,7 @@ use crate::Result;
 pub(crate) struct Digests {
     /// Number of the commit after which the digests were computed.
     pub number: u64,
-    /// Digests in hexadecimal by family of keys. Empty families are omitted.
+    /// Digests in hexadecimal by family of keys.
     #[serde(default)]
     pub families: BTreeMap<String, String>,
     /// Reason why they couldn't be computed.
@@ -34,17 +34,18 @@ impl Digests {
 }
 
 fn digests(pairs: impl Iterator<Item = Result<(IVec, IVec)>>) -> Result<BTreeMap<String, String>> {
-    let mut families: BTreeMap<&str, Context> = BTreeMap::new();
+    let empty = layout::families().map(|family| (family, Context::new(&SHA256)));
+    let mut families: BTreeMap<&str, Context> = empty.collect();
     for pair in pairs {
         let (key, value) = pair?;
-        let Some(family) = layout::family_of(&key) else { continue };
-        let context = families.entry(family).or_insert_with(|| Context::new(&SHA256));
+        let Some(context) = layout::family_of(&key).and_then(|family| families.get_mut(family)) else { continue };
         for part in [&key, &value] {
             context.update(&(part.len() as u64).to_be_bytes());
             context.update(part);
         }
     }
-    let hexadecimal = |context: Context| context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let hexadecimal =
+        |context: Context| context.finish().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     Ok(families.into_iter().map(|(family, context)| (family.to_owned(), hexadecimal(context))).collect())
 }
 

@@ -231,6 +231,11 @@ const REPLICATED: [(&[u8], &str); 21] = [
     (DIGESTS_KEY, "state"),
 ];
 
+/// Returns the names of all families of replicated keys.
+pub(super) fn families() -> impl Iterator<Item = &'static str> {
+    REPLICATED.iter().map(|(_, family)| *family)
+}
+
 /// Returns the name of a replicated key's family, or `None` if the key is local to each store.
 pub(super) fn family_of(key: &[u8]) -> Option<&'static str> {
     let is_within = |prefix: &[u8]| match prefix.ends_with(b"/") {

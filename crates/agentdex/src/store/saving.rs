@@ -4,7 +4,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use sled::IVec;
@@ -21,6 +21,10 @@ pub(super) struct Saving(Mutex<Option<Saved>>);
 /// Values, and how far the reading is.
 #[derive(Default)]
 pub(super) struct Saved {
+    /// Identity of the snapshot: an allocation of its own.
+    pub reader: Arc<()>,
+    /// True if another snapshot may take the place of this snapshot.
+    pub gives_way: bool,
     /// Previous values of overwritten keys that were not yet read. `None` means the key didn't exist.
     pub before: BTreeMap<IVec, Option<IVec>>,
     pub bytes: usize,
@@ -53,9 +57,30 @@ impl Saving {
             saved.before.insert(key.clone(), held);
         }
         if saved.bytes > MOST_SAVED {
-            *saved = Saved { is_lost: true, ..Saved::default() };
+            let (reader, gives_way) = (saved.reader.clone(), saved.gives_way);
+            *saved = Saved { is_lost: true, reader, gives_way, ..Saved::default() };
         }
         Ok(())
+    }
+
+    /// Begins to preserve values for a snapshot. Returns its identity, or `None` while another snapshot is read that doesn't
+    /// give way.
+    pub fn begin(&self, gives_way: bool) -> Option<Arc<()>> {
+        let mut saving = self.lock();
+        if saving.as_ref().is_some_and(|saved| gives_way || !saved.gives_way) {
+            return None;
+        }
+        let reader = Arc::default();
+        *saving = Some(Saved { reader: Arc::clone(&reader), gives_way, ..Saved::default() });
+        Some(reader)
+    }
+
+    /// Ends the snapshot with this identity, unless another one has taken its place.
+    pub fn end(&self, reader: &Arc<()>) {
+        let mut saving = self.lock();
+        if saving.as_ref().is_some_and(|saved| Arc::ptr_eq(&saved.reader, reader)) {
+            *saving = None;
+        }
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Option<Saved>> {

@@ -1,7 +1,7 @@
 //! `Snapshot`: the whole tree at a single moment, read while writes continue.
 //!
 //! Values overwritten by commits before they are read are preserved in [`Saving`](super::saving::Saving). Retention
-//! is suspended meanwhile. Only one snapshot can exist at a time.
+//! is suspended meanwhile. Only one snapshot can exist at a time; a snapshot for a comparison gives way to others.
 
 use std::{collections::BTreeMap, sync::Arc, vec};
 
@@ -10,6 +10,7 @@ use sled::IVec;
 use super::{
     layout,
     saving::{MOST_SAVED, Saved, size},
+    value::State,
     view::View,
 };
 use crate::{Error, Result, change::Seq};
@@ -22,6 +23,8 @@ const STEP_BYTES: usize = 1024 * 1024;
 /// All keys and values of the tree at a single moment, ascending by key.
 pub struct Snapshot {
     view: Arc<View>,
+    /// Identity among the snapshots of the store.
+    reader: Arc<()>,
     /// End of the log at that moment.
     last: Seq,
     /// Number of records at that moment.
@@ -39,14 +42,20 @@ pub(super) fn busy() -> Error {
 
 impl Snapshot {
     /// Starts a snapshot. The caller must hold the committer's lock.
-    pub(super) fn begin(view: Arc<View>, last: Seq, records: u64) -> Result<Snapshot> {
-        let mut saving = view.saving.lock();
-        if saving.is_some() {
-            return Err(busy());
-        }
-        *saving = Some(Saved::default());
-        drop(saving);
-        Ok(Snapshot { view, last, records, read: Vec::new().into_iter(), is_done: false, passes_over: false })
+    pub(super) fn begin(view: Arc<View>, state: &State) -> Result<Snapshot> {
+        Snapshot::start(view, state, false)
+    }
+
+    /// Like [`Snapshot::begin`], but the snapshot ends with an error when another snapshot is started.
+    pub(super) fn begin_giving_way(view: Arc<View>, state: &State) -> Result<Snapshot> {
+        Snapshot::start(view, state, true)
+    }
+
+    fn start(view: Arc<View>, state: &State, gives_way: bool) -> Result<Snapshot> {
+        let reader = view.saving.begin(gives_way).ok_or_else(busy)?;
+        let (read, is_done, passes_over) = Default::default();
+        let State { last, records, .. } = *state;
+        Ok(Snapshot { view, reader, last, records, read, is_done, passes_over })
     }
 
     /// Skips unreadable data, which is an error by default.
@@ -71,7 +80,8 @@ impl Snapshot {
     fn step(&mut self) -> Result<()> {
         let db = self.view.tree.db()?;
         let mut saving = self.view.saving.lock();
-        let Some(saved) = saving.as_mut() else { return Ok(()) };
+        let is_own = |saved: &&mut Saved| Arc::ptr_eq(&saved.reader, &self.reader);
+        let saved = saving.as_mut().filter(is_own).ok_or_else(busy)?;
         if saved.is_lost {
             let source = format!(
                 "more than {MOST_SAVED} bytes were overwritten while the backup was read; read the backup faster"
@@ -136,7 +146,7 @@ impl Iterator for Snapshot {
             }
             if let Err(error) = self.step() {
                 self.is_done = true;
-                *self.view.saving.lock() = None;
+                self.view.saving.end(&self.reader);
                 return Some(Err(error));
             }
         }
@@ -146,7 +156,7 @@ impl Iterator for Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         if !self.is_done {
-            *self.view.saving.lock() = None;
+            self.view.saving.end(&self.reader);
         }
     }
 }

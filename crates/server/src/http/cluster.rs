@@ -62,16 +62,16 @@ pub(super) async fn state(context: Data<Context>, request: HttpRequest) -> Resul
 /// Begin a comparison of the nodes of the cluster
 ///
 /// Requires the role `admin`. All running nodes compute digests of their whole content at the same commit. Each node reads
-/// its data once, while requests and writes continue. The verification is complete once `verified` of each node in
-/// `GET /cluster` is at least the returned `commit`; `differs` then names the parts that differ. A cluster also does this
-/// daily by itself.
+/// its data once, while requests and writes continue. The comparison is complete once `verified` in `GET /cluster` is at
+/// least the returned `commit`; `differs` of a node then names the parts that differ. A cluster also does this daily by
+/// itself.
 #[cfg_attr(debug_assertions, utoipa::path(
     post,
     path = "/cluster/verification",
     operation_id = "verify_cluster",
     tag = "about",
     responses(
-        (status = 202, description = "The verification has begun", body = agentdex_api::Verification),
+        (status = 202, description = "The comparison has begun", body = agentdex_api::Verification),
         (status = 404, description = "This registry is not a node of a cluster", body = super::schemas::Problem, content_type = "application/problem+json"),
         super::schemas::Refusals,
         super::schemas::WriteRefusals,

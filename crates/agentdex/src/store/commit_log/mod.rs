@@ -156,6 +156,8 @@ pub(crate) struct LogStatus {
     pub clock_error: Option<i64>,
     /// Present nodes by name.
     pub nodes: Vec<(String, NodeState)>,
+    /// Number of the commit at which all nodes were last compared.
+    pub compared: Option<u64>,
 }
 
 /// State of a node, as the node publishes it.
@@ -168,12 +170,23 @@ pub(crate) struct NodeState {
     pub progress: Progress,
     /// Clock of the node at the time of this update.
     pub clock: Timestamp,
-    /// Last digests of the node.
-    pub digests: Option<Digests>,
-    /// Families of keys whose digest differs from that of most other nodes.
-    pub differs: Vec<String>,
+    /// Result of the last comparison of all nodes.
+    pub comparison: NodeComparison,
     /// Names of settings that differ from those of most other nodes.
     pub settings_differ: Vec<String>,
+}
+
+/// Result of the last comparison of all nodes for one of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct NodeComparison {
+    /// True if the node was compared.
+    pub is_compared: bool,
+    /// Families of keys that differ.
+    pub differs: Vec<String>,
+    /// Name of the leader, if the node differs from the leader because no content is that of most nodes.
+    pub differs_from: Option<String>,
+    /// Reason why the node couldn't be compared.
+    pub problem: Option<String>,
 }
 
 /// Opens the log when a store is opened.

@@ -1,33 +1,34 @@
 //! Differences between nodes: values that should be the same on all of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Named values of a node, such as digests.
 pub(super) type Values = BTreeMap<String, String>;
 
-/// Returns the names of a node's values that differ from the correct ones. A value is correct if more than half of the
-/// nodes have it; otherwise, that of the leader is correct. Without a leader, no value is wrong.
-pub(super) fn wrong(node: &str, all: &BTreeMap<&str, &Values>, leader: Option<&str>) -> Vec<String> {
-    let Some(own) = all.get(node) else { return Vec::new() };
-    let names: BTreeSet<&String> = all.values().flat_map(|values| values.keys()).collect();
-    let is_wrong = |name: &str| {
-        let value = own.get(name);
-        let equal = all.values().filter(|values| values.get(name) == value).count();
-        match equal * 2 > all.len() {
-            true => false,
-            false => {
-                common(name, all).or_else(|| Some(all.get(leader?)?.get(name))).is_some_and(|correct| correct != value)
-            }
-        }
-    };
-    names.into_iter().filter(|name| is_wrong(name)).cloned().collect()
+/// Values of a node that differ from the correct values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub names: Vec<String>,
+    /// True if the correct value of any of them is that of the leader, because no value is that of most nodes.
+    pub is_by_leader: bool,
 }
 
-/// Returns the value that more than half of the nodes have, if there is such a value. Nodes may also lack it.
-fn common<'a>(name: &str, all: &BTreeMap<&str, &'a Values>) -> Option<Option<&'a String>> {
-    let mut counts: BTreeMap<Option<&String>, usize> = BTreeMap::new();
-    all.values().for_each(|values| *counts.entry(values.get(name)).or_default() += 1);
-    counts.into_iter().find(|(_, count)| count * 2 > all.len()).map(|(value, _)| value)
+/// Returns the values of a node that differ from the correct values. A value is correct if more than half of the nodes
+/// have it; otherwise, that of the leader is correct. Without a leader, no value is wrong. Nodes that lack a value, such
+/// as nodes of another version, don't count.
+pub(super) fn wrong(node: &str, all: &BTreeMap<&str, &Values>, leader: Option<&str>) -> Wrong {
+    let (own, mut wrong) = (all.get(node), Wrong::default());
+    for (name, value) in own.into_iter().flat_map(|own| own.iter()) {
+        let values: Vec<&String> = all.values().filter_map(|values| values.get(name)).collect();
+        let count = |value: &String| values.iter().filter(|other| **other == value).count();
+        let most = values.iter().find(|value| count(value) * 2 > values.len());
+        let of_leader = || leader.and_then(|leader| all.get(leader)?.get(name));
+        if most.copied().or_else(of_leader).is_some_and(|correct| correct != value) {
+            wrong.names.push(name.clone());
+            wrong.is_by_leader |= most.is_none();
+        }
+    }
+    wrong
 }
 
 #[cfg(test)]
@@ -39,7 +40,7 @@ mod tests {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let values: Vec<Values> = nodes.iter().map(|values| values.iter().map(owned).collect()).collect();
         let all: BTreeMap<&str, &Values> = ["a", "b", "c"].into_iter().zip(&values).collect();
-        all.keys().map(|node| wrong(node, &all, leader)).collect()
+        all.keys().map(|node| wrong(node, &all, leader).names).collect()
     }
 
     #[test]
@@ -51,8 +52,12 @@ mod tests {
         assert_eq!(wrong_of(&[one, two], Some("gone")), [Vec::<String>::new(), vec![]]);
         assert_eq!(wrong_of(&[one, two, &[("x", "3"), ("y", "1")]], Some("c")), [vec!["x"], vec!["x"], vec![]]);
         assert_eq!(wrong_of(&[one], Some("a")), [Vec::<String>::new()]);
-        // A missing value counts, too.
-        assert_eq!(wrong_of(&[&[], one, &[]], Some("a")), [vec![], vec!["x", "y"], vec![]]);
-        assert_eq!(wrong_of(&[&[], one, one], Some("a")), [vec!["x", "y"], vec![], vec![]]);
+        // Nodes that lack a value don't count.
+        assert_eq!(wrong_of(&[&[], one, &[]], Some("a")), [Vec::<String>::new(), vec![], vec![]]);
+        assert_eq!(wrong_of(&[&[], one, two], Some("c")), [vec![], vec!["x"], vec![]]);
+        let values =
+            [one, two].map(|values| values.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect());
+        let all: BTreeMap<&str, &Values> = ["a", "b"].into_iter().zip(&values).collect();
+        assert_eq!(wrong("a", &all, Some("b")), Wrong { names: vec!["x".into()], is_by_leader: true });
     }
 }

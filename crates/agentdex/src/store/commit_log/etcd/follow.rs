@@ -111,6 +111,7 @@ impl Log {
                     self.to_record.notify_one();
                 }
                 nodes.note(name.clone(), kv);
+                nodes.compare();
                 if let Some(entry) = nodes.entries.get(&name) {
                     clocks.note(&name, entry.clock, nodes.leader.as_deref(), clocks::now());
                 }

@@ -37,6 +37,8 @@ pub(super) struct Log {
     pub url: Option<String>,
     /// Digests of settings that should be the same on all nodes, by name.
     pub settings: Values,
+    /// Number of the last commit when the log was opened.
+    pub since: u64,
     pub founded: Founded,
     pub limits: Limits,
     pub state: Mutex<State>,

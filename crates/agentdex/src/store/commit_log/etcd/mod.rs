@@ -158,6 +158,7 @@ impl EtcdLog {
             name,
             url,
             settings,
+            since: last,
             founded,
             limits,
             state,
@@ -334,6 +335,7 @@ impl CommitLog for EtcdLog {
             is_full: state.is_full,
             clock_error: state.clocks.error(state.nodes.leader.as_deref(), clocks::now()),
             nodes: state.nodes.states(),
+            compared: state.nodes.comparison.number,
         })
     }
 

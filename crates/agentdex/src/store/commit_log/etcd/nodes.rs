@@ -6,8 +6,8 @@ use agentdex_etcd::KeyValue;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{NodeState, Progress},
-    agreement::{Values, wrong},
+    super::{NodeComparison, NodeState, Progress},
+    agreement::{Values, Wrong, wrong},
     clocks::{self, Moment},
 };
 use crate::{change::Timestamp, store::digests::Digests};
@@ -26,6 +26,9 @@ pub(crate) struct NodeEntry {
     pub number: u64,
     /// Number of the last commit synced to disk.
     pub synced: u64,
+    /// Number of the last commit when the process was started.
+    #[serde(default)]
+    pub since: u64,
     /// Clock of the node at the time of this update.
     pub clock: Timestamp,
     /// Digests of settings that should be the same on all nodes, by name.
@@ -55,32 +58,58 @@ pub(super) struct Nodes {
     pub owes_grace: bool,
     /// Name of the leader.
     pub leader: Option<String>,
+    /// Last comparison of all nodes.
+    pub comparison: Comparison,
+}
+
+/// Result of a comparison of all nodes.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// Number of the commit after which the digests were computed.
+    pub number: Option<u64>,
+    /// Results by the name of the node, with the run that computed the digests.
+    nodes: BTreeMap<String, (String, NodeComparison)>,
 }
 
 impl Nodes {
+    /// Compares the nodes once all have computed their digests after the same commit. Until then, the result of the last
+    /// comparison remains.
+    pub fn compare(&mut self) {
+        let last = self.entries.values().filter_map(|entry| Some(entry.digests.as_ref()?.number)).max();
+        let Some(last) = last.filter(|last| Some(*last) > self.comparison.number) else { return };
+        let at_last = |entry: &NodeEntry| entry.digests.clone().filter(|digests| digests.number == last);
+        // A node that was started later doesn't compute any.
+        if !self.entries.values().all(|entry| entry.since >= last || at_last(entry).is_some()) {
+            return;
+        }
+        let computed: BTreeMap<&str, Digests> =
+            self.entries.iter().filter_map(|(name, entry)| Some((name.as_str(), at_last(entry)?))).collect();
+        let compared = computed.iter().filter(|(_, digests)| digests.problem.is_none());
+        let compared = compared.map(|(name, digests)| (*name, &digests.families)).collect();
+        let result = |(name, digests): (&&str, &Digests)| {
+            let Wrong { names, is_by_leader } = wrong(name, &compared, self.leader.as_deref());
+            let problem = digests.problem.clone();
+            let differs_from = self.leader.clone().filter(|_| is_by_leader);
+            let state = NodeComparison { is_compared: problem.is_none(), differs: names, differs_from, problem };
+            ((*name).to_owned(), (self.entries[*name].run.clone(), state))
+        };
+        self.comparison = Comparison { number: Some(last), nodes: computed.iter().map(result).collect() };
+    }
+
     /// Returns the states of all nodes, with their differences from each other.
     pub fn states(&self) -> Vec<(String, NodeState)> {
         let settings = self.entries.iter().map(|(name, entry)| (name.as_str(), &entry.settings)).collect();
-        let computed = |entry: &NodeEntry| entry.digests.clone().filter(|digests| digests.problem.is_none());
-        let digests: Vec<_> =
-            self.entries.iter().filter_map(|(name, entry)| Some((name.as_str(), computed(entry)?))).collect();
-        // Digests computed after another commit say nothing.
-        let last = digests.iter().map(|(_, digests)| digests.number).max();
-        let digests = digests.iter().filter(|(_, digests)| Some(digests.number) == last);
-        let digests = digests.map(|(name, digests)| (*name, &digests.families)).collect();
-        let leader = self.leader.as_deref();
         let state = |(name, entry): (&String, &NodeEntry)| {
-            let NodeEntry { url, version, number, synced, clock, digests: own, .. } = entry.clone();
-            let state = NodeState {
-                url,
-                version,
-                progress: Progress { number, synced },
-                clock,
-                digests: own,
-                differs: wrong(name, &digests, leader),
-                settings_differ: wrong(name, &settings, leader),
-            };
-            (name.clone(), state)
+            let NodeEntry { run, url, version, number, synced, clock, .. } = entry.clone();
+            let compared = self.comparison.nodes.get(name).filter(|(of_run, _)| *of_run == run);
+            let mut comparison = compared.map(|(_, comparison)| comparison.clone()).unwrap_or_default();
+            if self.entries.len() == 1 {
+                // Nobody else is there to be preferred.
+                comparison.differs.clear();
+            }
+            let settings_differ = wrong(name, &settings, self.leader.as_deref()).names;
+            let progress = Progress { number, synced };
+            (name.clone(), NodeState { url, version, progress, clock, comparison, settings_differ })
         };
         self.entries.iter().map(state).collect()
     }

@@ -136,8 +136,8 @@ impl Log {
         };
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let (run, url, settings) = (self.run(), self.url.clone(), self.settings.clone());
-        let clock = Timestamp::now();
-        let entry = NodeEntry { run, url, version, number, synced, clock, settings, digests };
+        let (since, clock) = (self.since, Timestamp::now());
+        let entry = NodeEntry { run, url, version, number, synced, since, clock, settings, digests };
         serde_json::to_vec(&entry).unwrap_or_default()
     }
 
@@ -170,6 +170,7 @@ impl Log {
             self.keys.node_name(&kv.key).into_iter().for_each(|name| state.nodes.note(name, kv));
         }
         let State { nodes, clocks, .. } = &mut *state;
+        nodes.compare();
         clocks.retain(|name| nodes.entries.contains_key(name));
         drop(state);
         self.notify();
