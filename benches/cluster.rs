@@ -125,7 +125,10 @@ fn open(directory: &Path, urls: &[String], cluster: &str, number: usize) -> Outc
     let name = format!("node-{number}");
     let directory = directory.join(format!("{cluster}-{number}"));
     let options = ClusterOptions::new(urls.to_vec()).cluster_name(cluster).node(name).init(number == 1);
-    Ok(Registry::builder(directory).cluster(options).open()?)
+    let registry = Registry::builder(directory).cluster(options).open()?;
+    // The first write waits until the node leads, or has compared its clock.
+    registry.register(next_document().1)?;
+    Ok(registry)
 }
 
 /// A load, which is measured in several rounds.

@@ -20,7 +20,13 @@ pub(super) async fn id_of(client: &RegistryClient, name: &str) -> anyhow::Result
     }
     let query = format!("title:\"{}\"", name.replace('"', " "));
     let parameters = [("q", query.as_str()), ("mode", "lexical"), ("limit", "100"), ("consistent", "true")];
-    let answer = client.search(&parameters).await?;
+    let is_unavailable =
+        |error: &agentdex_client::Error| error.problem().is_some_and(|problem| problem.code == "log-unavailable");
+    let answer = match client.search(&parameters).await {
+        // A node of a cluster without etcd still answers other searches.
+        Err(error) if is_unavailable(&error) => client.search(&parameters[..3]).await?,
+        answer => answer?,
+    };
     let is_called = |title: &Option<String>| title.as_deref().is_some_and(|title| title.eq_ignore_ascii_case(name));
     let ids: Vec<&str> = answer.hits.iter().filter(|hit| is_called(&hit.title)).map(|hit| hit.id.as_str()).collect();
     match ids.as_slice() {

@@ -371,10 +371,11 @@ fn refuse_unused(matches: &ArgMatches) -> anyhow::Result<()> {
     }
 }
 
-/// True if the command works in the directory of a registry that is stopped.
+/// True if the command works in the directory of a registry that is stopped, or with files alone.
 fn is_in_directory(matches: &ArgMatches) -> bool {
-    matches.try_contains_id("data").unwrap_or(false)
-        || matches.subcommand().is_some_and(|(_, matches)| is_in_directory(matches))
+    let contains = |id: &str| matches.try_contains_id(id).unwrap_or(false);
+    // `cluster join --from` reads from a registry into a new directory.
+    contains("data") && !contains("from") || matches.subcommand().is_some_and(|(_, matches)| is_in_directory(matches))
 }
 
 /// Says what went wrong; a reader that has gone (`agentdex list | head`) is no failure.

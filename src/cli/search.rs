@@ -271,10 +271,17 @@ pub(super) async fn run(arguments: &Arguments, client: &RegistryClient) -> anyho
         parameters.push(("consistent", "true"));
     }
     let mut json = client.search_json(&parameters).await;
-    let is_behind =
-        |error: &client::Error| error.problem().is_some_and(|problem| problem.code == "consistency-timeout");
-    if json.as_ref().is_err_and(is_behind) {
-        complain("note: the index is far behind the log; recently registered agents may be missing");
+    let note = |error: &client::Error| match error.problem()?.code.as_str() {
+        "consistency-timeout" => {
+            Some("note: the index is far behind the log; recently registered agents may be missing")
+        }
+        "log-unavailable" => {
+            Some("note: the log of the cluster does not respond; agents registered at other nodes may be missing")
+        }
+        _ => None,
+    };
+    if let Some(note) = json.as_ref().err().filter(|_| !arguments.no_wait).and_then(note) {
+        complain(note);
         parameters.pop();
         json = client.search_json(&parameters).await;
     }

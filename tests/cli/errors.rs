@@ -64,7 +64,7 @@ fn completed_in_bash(words: &[&str], url: &str) -> Vec<String> {
     bash.args(["--norc", "-c", &script]).env("AGENTDEX_URL", url);
     let output = bash.env("PATH", format!("{}:/usr/bin:/bin", program.display())).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    stdout(&output).lines().map(str::to_owned).collect()
+    stdout(&output).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 #[test]

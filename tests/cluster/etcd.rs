@@ -207,6 +207,11 @@ impl Members {
         }
     }
 
+    /// Removes the data that [`Members::exchange_data`] has set aside.
+    pub fn discard_data(&self, directory: &str) {
+        fs::remove_dir_all(self.directory.path().join(directory)).unwrap();
+    }
+
     /// Kills all members.
     pub fn kill_all(&mut self) {
         (0..self.ports.len()).for_each(|member| self.kill(member));

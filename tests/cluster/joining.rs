@@ -100,3 +100,14 @@ fn a_cluster_is_founded_with_the_data_of_a_registry() {
     eventually("it writes", || put(&second, "urn:example:b", "Two").status == 201);
     eventually("the first one has it", || title(&first, "urn:example:b").is_some());
 }
+
+#[test]
+fn flags_for_a_registry_are_for_the_node_to_join_from() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let url = crate::support::unreachable_url("");
+    let (status, error) = failure(&join(&data, None, &["--from", &url, "--ca", "/missing.pem"]));
+    assert!(status == 1 && error.contains("/missing.pem"), "{status}: {error}");
+    let (status, error) = failure(&join(&data, None, &["--backup", "missing", "--api-key", "adx_x"]));
+    assert!(status == 2 && error.contains("--api-key is for commands that connect to a registry"), "{status}: {error}");
+}

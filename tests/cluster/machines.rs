@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -31,7 +31,10 @@ const DISK: u32 = 256;
 
 /// Flags of etcd. It becomes full soon, and drops old values soon.
 const FLAGS: [&str; 6] =
-    ["--quota-backend-bytes", "100663296", "--auto-compaction-mode", "periodic", "--auto-compaction-retention", "10s"];
+    ["--quota-backend-bytes", "67108864", "--auto-compaction-mode", "periodic", "--auto-compaction-retention", "10s"];
+
+/// Time after which the states of nodes are printed while clients can't write.
+const SLOW: Duration = Duration::from_secs(45);
 
 /// Number of acknowledged writes during a fault, where writes are possible.
 const WRITES: u64 = 40;
@@ -272,7 +275,7 @@ impl Machines {
         self.proxies[node].iter().for_each(|proxy| proxy.cut(true));
         eventually("it serves nothing stale", || get(self.node(node), "/things").status == 503);
         get(self.node(node), "/things").problem(503, "cut-off");
-        until_written(load);
+        self.until_written(load);
         self.proxies[node].iter().for_each(|proxy| proxy.cut(false));
         eventually("it serves again", || get(self.node(node), "/things").status == 200);
     }
@@ -285,14 +288,14 @@ impl Machines {
         self.set_clock(node, "+1h");
         let reason = || get(self.node(node), "/health/ready").json()["detail"].as_str().unwrap_or_default().to_owned();
         eventually("it isn't ready", || reason().contains("the clock of this node is 36"));
-        until_written(load);
+        self.until_written(load);
         self.set_clock(node, "+0");
         eventually("it is ready again", || get(self.node(node), "/health/ready").status == 200);
     }
 
     fn trim_beyond(&mut self, node: usize, load: &dyn Load) {
         self.kill_node(node);
-        until_written(load);
+        self.until_written(load);
         let others: Vec<&ServerProcess> =
             (0..NODES).filter(|other| *other != node).map(|other| self.node(other)).collect();
         // As the leader does: two nodes have synced all dropped commits.
@@ -324,7 +327,7 @@ impl Machines {
         disks[node].fill();
         eventually("it serves nothing stale", || get(self.node(node), "/things").status == 503);
         get(self.node(node), "/things").problem(503, "cut-off");
-        until_written(load);
+        self.until_written(load);
         disks[node].empty();
         eventually("it serves again", || get(self.node(node), "/things").status == 200);
     }
@@ -345,10 +348,10 @@ impl Machines {
         self.members.exchange_data("copy");
         self.restore();
         // Then nodes know the end of the log in the copy.
-        until_written(load);
+        self.until_written(load);
         let ends = (0..NODES).map(|node| cluster(self.node(node))["log_end"].as_u64().unwrap());
         let end = ends.max().unwrap();
-        until_written(load);
+        self.until_written(load);
         eventually("all nodes are ahead of the copy", || {
             (0..NODES).all(|node| cluster(self.node(node))["commit"].as_u64().unwrap() > end)
         });
@@ -365,6 +368,26 @@ impl Machines {
         }
         self.members.kill_all();
         self.members.exchange_data("copy");
+        self.members.discard_data("copy");
+    }
+
+    /// Waits until clients have written during a fault.
+    fn until_written(&self, load: &dyn Load) {
+        let (enough, started) = (load.acknowledged() + WRITES, Instant::now());
+        eventually("clients write", || {
+            let is_written = load.acknowledged() >= enough;
+            if !is_written && started.elapsed() > SLOW {
+                self.print();
+            }
+            is_written
+        });
+    }
+
+    /// Prints the states of the nodes, to find out why something takes so long.
+    pub fn print(&self) {
+        for node in self.nodes.iter().flatten() {
+            println!("{} {}", cluster(node), get(node, "/health/ready").text());
+        }
     }
 
     fn other(&self, node: usize) -> &ServerProcess {
@@ -391,12 +414,6 @@ impl Machines {
             assert!(output.status.success(), "node {node}: {text}{}", String::from_utf8_lossy(&output.stderr));
         }
     }
-}
-
-/// Waits until clients have written during a fault.
-fn until_written(load: &dyn Load) {
-    let enough = load.acknowledged() + WRITES;
-    eventually("clients write", || load.acknowledged() >= enough);
 }
 
 fn is_listed(witness: &ServerProcess, node: usize) -> bool {

@@ -179,6 +179,56 @@ fn a_reader_that_moves_to_a_node_behind_gets_each_change_once() {
 }
 
 #[test]
+fn wrong_settings_for_etcd_are_not_taken_for_damage() {
+    let Some(cluster) = Cluster::start() else { return };
+    let node = cluster.node(1, &[]);
+    put(&node, "urn:example:a", "One").expect(201);
+    assert!(node.stop().success());
+    let directory = cluster.directory(1);
+    let certificate = cluster.root.path().join("ca.pem");
+    std::fs::write(&certificate, "no certificate").unwrap();
+    let url = cluster.etcd.url();
+    let bare = url.strip_prefix("http://").unwrap();
+    let certificate = certificate.to_str().unwrap();
+    let secure = format!("https://{bare}");
+    for (arguments, expected) in [
+        (&["--cluster", bare][..], "the scheme must be http or https"),
+        (&["--cluster", &url, "--cluster-ca", certificate], "TLS settings require https"),
+        (&["--cluster", &secure, "--cluster-ca", certificate], "no certificate in PEM format"),
+    ] {
+        let (status, error) = cluster.refused(&directory, &[arguments, &["--cluster-node", "node-1"]].concat());
+        assert!(status == 1 && error.contains(expected), "{arguments:?}: {status}: {error}");
+    }
+    let node = cluster.node(1, &[]);
+    assert_eq!(title(&node, "urn:example:a").as_deref(), Some("One"));
+}
+
+#[test]
+fn a_node_without_etcd_says_so_and_answers_searches() {
+    let Some(mut cluster) = Cluster::start() else { return };
+    let node = cluster.node(1, &[]);
+    put(&node, "urn:example:a", "Harbor pilot").expect(201);
+    eventually("it is found", || get(&node, "/search?q=harbor").json()["total"] == 1);
+    cluster.etcd.kill();
+    let output = agentdex().args(["search", "harbor", "--url", node.url()]).output().unwrap();
+    let [out, error] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success() && out.contains("Harbor pilot"), "{out}{error}");
+    assert!(error.contains("note: the log of the cluster does not respond"), "{error}");
+    eventually("it has tried to read the log", || {
+        String::from_utf8_lossy(&cluster_status(&node, &[]).stdout)
+            .contains("node-1 can't read the log of the cluster: ")
+    });
+    eventually("its log says so", || node.log().contains("the node doesn't keep up with its cluster"));
+    cluster.etcd.run();
+    eventually("its log says so", || node.log().contains("the node keeps up with its cluster again"));
+    eventually("there is no error any more", || log_error(&node).is_null());
+}
+
+fn log_error(node: &ServerProcess) -> Value {
+    cluster(node)["log_error"].clone()
+}
+
+#[test]
 fn a_directory_of_a_node_is_refused_elsewhere_and_can_be_backed_up() {
     let Some(mut cluster) = Cluster::start() else { return };
     let node = cluster.node(1, &[]);

@@ -417,8 +417,8 @@ pub enum Error {
     /// The log of the cluster has not confirmed the write yet, so the write may or may not happen.
     #[error("the outcome of this write is unknown; read the Thing before you repeat the write")]
     OutcomeUnknown,
-    /// The log of the cluster does not respond. Nothing was written.
-    #[error("the log of the cluster does not respond; nothing was written. Try again later")]
+    /// The log of the cluster does not respond, so a write or a consistent read was refused. Nothing was written.
+    #[error("the log of the cluster does not respond, so writes and consistent reads are refused; try again later")]
     LogUnavailable,
     /// etcd has no space for the log of the cluster. Nothing was written.
     #[error("etcd is out of space; nothing was written. Compact and defragment etcd, and disarm its alarm")]

@@ -22,6 +22,10 @@ pub struct Cluster {
     pub leader: Option<String>,
     /// Number of the last commit in the log that this node knows.
     pub log_end: u64,
+    /// Last error of etcd, if this node can't read the log at present.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub log_error: Option<String>,
     /// True if etcd is out of space, so that the cluster accepts no writes.
     #[serde(default)]
     pub log_full: bool,

@@ -226,6 +226,7 @@ impl Calls {
             },
             done = timeout(deadline, work) => done.unwrap_or_else(|_| {
                 connection.renew(generation);
+                self.login.iter().filter(|_| is_sent.load(Ordering::Relaxed)).for_each(Login::doubt);
                 Err(ended(format!("timed out after {} ms", deadline.as_millis())))
             }),
         }

@@ -1,5 +1,7 @@
 //! Login with user and password.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio::sync::Mutex;
 
 use crate::{
@@ -14,9 +16,15 @@ const NOT_ENABLED: &str = "etcdserver: authentication is not enabled";
 
 /// The login of a client. It happens with the first call, and again when the token has died: etcd drops tokens that were
 /// not used for 300 s, and a restart drops all of them.
+///
+/// A token may also die without an answer: etcd lets a request with a token of its future wait. A token has such a place in
+/// the history of etcd, and after a loss of all data the history is shorter. So after a call without an answer, the user is
+/// logged in again.
 pub(crate) struct Login {
     user: User,
     session: Mutex<Session>,
+    /// True if the last answer of etcd is followed by a call without an answer.
+    is_doubtful: AtomicBool,
 }
 
 /// Result of a login.
@@ -30,18 +38,25 @@ pub(crate) struct Session {
 
 impl Login {
     pub fn new(user: User) -> Login {
-        Login { user, session: Mutex::default() }
+        Login { user, session: Mutex::default(), is_doubtful: AtomicBool::new(false) }
     }
 
     /// Returns the session. Logs in if that hasn't happened yet, or if the present session is `dead`. Concurrent callers
     /// share a login.
     pub async fn session(&self, connection: &Connection, dead: Option<u64>) -> Result<Session> {
         let mut session = self.session.lock().await;
-        if session.number == 0 || dead == Some(session.number) {
+        let is_doubtful = self.is_doubtful.load(Ordering::Relaxed);
+        if session.number == 0 || dead == Some(session.number) || is_doubtful {
             let token = self.authenticate(connection).await?;
             *session = Session { number: session.number + 1, token };
+            self.is_doubtful.store(false, Ordering::Relaxed);
         }
         Ok(session.clone())
+    }
+
+    /// Records that a call had no answer.
+    pub fn doubt(&self) {
+        self.is_doubtful.store(true, Ordering::Relaxed);
     }
 
     async fn authenticate(&self, connection: &Connection) -> Result<Option<Token>> {

@@ -73,6 +73,10 @@ fn print(out: &mut impl Write, cluster: &Cluster, verified: Option<u64>, style: 
     let Cluster { behind_for, commit, log_end, .. } = cluster;
     let (name, this) = (visible(&cluster.name), visible(&cluster.node));
     writeln!(out, "cluster {name}: {this} is at commit {commit}, and the log ends at commit {log_end}")?;
+    if let Some(error) = &cluster.log_error {
+        let message = format!("{this} can't read the log of the cluster: {}", visible(error));
+        writeln!(out, "{}", style.red(&message))?;
+    }
     if !cluster.has_kept_up() {
         let message = format!("{this} has not kept up with the cluster for {behind_for:.0} s");
         writeln!(out, "{}", style.yellow(&message))?;

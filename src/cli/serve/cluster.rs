@@ -44,7 +44,8 @@ pub(super) fn options(settings: &Settings) -> anyhow::Result<Option<ClusterOptio
 /// Returns settings that should be the same on all nodes: those that decide which writes are accepted and which
 /// results are found. Values of files are their content.
 fn common(settings: &Settings) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
-    let values: [(&str, &dyn fmt::Debug); 25] = [
+    let values: [(&str, &dyn fmt::Debug); 26] = [
+        ("public_url", &settings.public_url),
         ("validation", &settings.validation),
         ("redact", &settings.redact),
         ("default_ttl", &settings.default_ttl),

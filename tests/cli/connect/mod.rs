@@ -315,7 +315,7 @@ fn names_and_values_can_be_given() {
         (&["codex", &id, "--variable", "region=eu", "--variable", "city=x"], 1, "no variable \"city\""),
         (&["codex", &id, "--variable", "region=eu", "--variable", "token=x"], 1, "is a secret"),
         (&["codex", &id, "--variable", "region=evil.example/#${X}"], 1, "not an http:// or https:// URL"),
-        (&["codex", &id, "--name", "a.b"], 2, "a name must start with a letter"),
+        (&["codex", &id, "--name", "a.b"], 2, "a name must start with an ASCII letter"),
         (&["codex", &id, "--replace"], 2, "--write"),
         (&["codex", "--variable", "a=b"], 2, "no variables"),
         (&["codex", "urn:example:none"], 1, "no agent"),

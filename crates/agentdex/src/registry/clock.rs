@@ -27,6 +27,8 @@ const FIRST_COMPARISON: Duration = Duration::from_secs(3600);
 const COMPARED_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// The time between two log lines about a full disk.
 const SAID_EVERY: Duration = Duration::from_secs(60);
+/// Delay of a node of a cluster after which a line is logged.
+const SAID_BEHIND_AFTER: Duration = Duration::from_secs(10);
 const TRIM_EVERY: Duration = Duration::from_secs(30);
 /// Time between comparisons of the nodes of a cluster, in milliseconds.
 const VERIFIED_EVERY: u64 = 24 * 3600 * 1000;
@@ -89,11 +91,12 @@ impl Clock {
         let mut watch = Watch::default();
         watch.look(&store);
         let thread = spawn("agentdex-clock", move || {
-            let (mut trimmed, mut pause, mut said_full) = (Instant::now(), TICK, None);
+            let (mut trimmed, mut pause, mut said_full, mut is_behind) = (Instant::now(), TICK, None, false);
             let mut comparing = Comparing::new(&store);
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
                 followers.expire_waits();
                 say_full(&store, &mut said_full);
+                say_behind(&store, &mut is_behind);
                 comparing.go_on(&store);
                 watch.look(&store);
                 // While there are more to purge there is no pause: every search has to exclude them.
@@ -187,6 +190,20 @@ fn say_full(store: &Store, said: &mut Option<Instant>) {
             *said = None;
         }
         (Ok(()), None) => {}
+    }
+}
+
+/// Logs once that a node doesn't keep up with its cluster, and once that it does again.
+fn say_behind(store: &Store, is_behind: &mut bool) {
+    let Some(delay) = store.delay() else { return };
+    if (delay.behind_for >= SAID_BEHIND_AFTER) == *is_behind {
+        return;
+    }
+    *is_behind = !*is_behind;
+    match (*is_behind, store.log_status().and_then(|log| log.trouble)) {
+        (true, Some(error)) => tracing::warn!(error, "the node doesn't keep up with its cluster"),
+        (true, None) => tracing::warn!("the node doesn't keep up with its cluster"),
+        (false, _) => tracing::info!("the node keeps up with its cluster again"),
     }
 }
 

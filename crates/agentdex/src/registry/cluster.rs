@@ -35,6 +35,7 @@ impl Registry {
             commit,
             leader,
             log_end: end.max(commit),
+            log_error: status.trouble,
             log_full: status.is_full,
             name: cluster,
             node,

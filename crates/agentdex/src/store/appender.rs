@@ -73,6 +73,11 @@ impl Appender {
         self.log.subscribe(Box::new(wake));
     }
 
+    /// Shortens all waits for the log, since the store is about to be closed.
+    pub fn hurry(&self) {
+        self.log.hurry();
+    }
+
     /// Leaves the log.
     pub fn close(&self) {
         self.log.close();

@@ -133,6 +133,7 @@ impl Committer {
     /// Stops accepting transactions, commits the queued transactions, and terminates the committer thread.
     pub fn close(&self) {
         self.queue().is_closing = true;
+        self.appender.iter().for_each(Appender::hurry);
         self.background.notify_one();
     }
 

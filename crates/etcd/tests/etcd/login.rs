@@ -136,3 +136,18 @@ async fn streams_log_in_again() {
     watch.request_progress().await.unwrap();
     assert!(matches!(watch.next().await.unwrap(), Update::Progress { .. }));
 }
+
+/// After a loss of all data, etcd lets requests with a former token wait.
+#[tokio::test]
+async fn a_call_without_an_answer_is_followed_by_a_login() {
+    let fake = Fake::start().await;
+    let client = with_user(fake.hasty_options());
+    client.put("k", "v", 0).await.unwrap();
+    fake.fail("Put", Fault::Hang);
+    let error = client.put("k", "v", 0).await.unwrap_err();
+    assert!(matches!(error, Error::NoAnswer { .. }), "{error:?}");
+    assert_eq!(fake.logins(), 1);
+    client.put("k", "v", 0).await.unwrap();
+    client.put("k", "v", 0).await.unwrap();
+    assert_eq!(fake.logins(), 2);
+}

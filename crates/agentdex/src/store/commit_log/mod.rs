@@ -111,6 +111,9 @@ pub(crate) trait CommitLog: Send + Sync {
         None
     }
 
+    /// Shortens all waits, since the store is about to be closed.
+    fn hurry(&self) {}
+
     /// Leaves the log. Nothing is appended afterwards.
     fn close(&self);
 }
@@ -152,6 +155,8 @@ pub(crate) struct LogStatus {
     pub broken: Option<String>,
     /// True if the log has no space for further commits.
     pub is_full: bool,
+    /// Reason why the log isn't followed at present, if requests fail.
+    pub trouble: Option<String>,
     /// How far the clock of this node is ahead of most others in milliseconds, or behind (negative), if that is too far.
     pub clock_error: Option<i64>,
     /// Present nodes by name.

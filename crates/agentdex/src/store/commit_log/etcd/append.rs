@@ -17,14 +17,14 @@ impl Log {
     /// See [`CommitLog::append`](super::super::CommitLog::append).
     pub async fn append(&self, commit: &Commit) -> Appended {
         let encoded = self.encode(commit);
-        let deadline = Instant::now() + self.limits.append_wait;
+        let started = Instant::now();
         let mut pause = PAUSES.0;
         loop {
             let tried = self.try_to_append(&encoded).await;
             if let Some(appended) = self.outcome(&encoded, tried) {
                 return appended;
             }
-            if Instant::now() + pause >= deadline {
+            if started.elapsed() + pause >= self.patience() {
                 let attempt = self.state().attempt.clone();
                 let may_be_applied = attempt.is_none_or(|attempt| attempt.may_be_applied);
                 return if may_be_applied { Appended::Unknown } else { Appended::Away };

@@ -52,7 +52,12 @@ impl Log {
             match self.follow_once().await {
                 Err(Trouble::Broken(broken)) => return self.break_off(broken),
                 Err(Trouble::Etcd(Error::Closed)) => return,
-                Err(trouble) => tracing::debug!(?trouble, "the log of the cluster can't be followed; retrying"),
+                Err(trouble) => {
+                    tracing::debug!(?trouble, "the log of the cluster can't be followed; retrying");
+                    if let Trouble::Etcd(error) = trouble {
+                        self.state().trouble = Some(error.to_string());
+                    }
+                }
             }
             let has_progressed = self.state().arrivals.next() > next;
             pause = if has_progressed { PAUSES.0 } else { (pause * 2).min(PAUSES.1) };
@@ -67,6 +72,7 @@ impl Log {
         let endpoint = self.client.endpoint();
         let watch = self.client.watch(&endpoint, self.keys.all(), revision + 1).await;
         let mut watch = watch.inspect_err(|_| drop(self.client.move_on(&endpoint)))?;
+        self.state().trouble = None;
         loop {
             // A watch may lag behind, so the end is read from time to time whatever it tells.
             let known_for = self.state().currency.end().1.elapsed();
@@ -101,6 +107,10 @@ impl Log {
         }
         if kv.key == self.keys.leader() {
             self.state().nodes.note_leader((!event.is_delete()).then_some(kv));
+            if event.is_delete() {
+                // This node may become the leader at once.
+                self.to_record.notify_one();
+            }
             return Ok(());
         }
         if let Some(name) = self.keys.node_name(&kv.key) {

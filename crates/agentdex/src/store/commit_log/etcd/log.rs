@@ -2,8 +2,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use agentdex_etcd::Client;
@@ -25,6 +28,9 @@ use super::{
     options::Limits,
 };
 use crate::store::digests::Digests;
+
+/// Maximum time that the closing of a store waits for an append.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(1);
 
 /// State shared by the tasks of a log.
 pub(super) struct Log {
@@ -54,6 +60,8 @@ pub(super) struct Log {
     pub reported: Notify,
     /// Lock held while commits are read.
     pub reading: tokio::sync::Mutex<()>,
+    /// True if the store is about to be closed.
+    pub is_closing: AtomicBool,
 }
 
 pub(super) struct State {
@@ -82,6 +90,8 @@ pub(super) struct State {
     pub broken: Option<Broken>,
     /// True if etcd has no space, according to its last answer to a write.
     pub is_full: bool,
+    /// Reason why the log isn't followed at present, if requests fail.
+    pub trouble: Option<String>,
     pub wake: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
@@ -114,6 +124,14 @@ impl Log {
         self.changed.notify_all();
         let wake = self.state().wake.clone();
         wake.iter().for_each(|wake| wake());
+    }
+
+    /// Returns the maximum time to wait for an append or a decision.
+    pub fn patience(&self) -> Duration {
+        match self.is_closing.load(Ordering::Relaxed) {
+            true => self.limits.append_wait.min(CLOSING_PATIENCE),
+            false => self.limits.append_wait,
+        }
     }
 
     /// Stops following the log for good.

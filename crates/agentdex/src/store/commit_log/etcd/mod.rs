@@ -15,7 +15,7 @@ use std::{
     collections::BTreeSet,
     fmt, future,
     path::Path,
-    sync::{Arc, Mutex, mpsc},
+    sync::{Arc, Mutex, atomic::Ordering, mpsc},
 };
 
 use agentdex_etcd::{Client, message::LeaseRevokeRequest};
@@ -106,9 +106,18 @@ fn ended() -> NotOpened {
 fn connect(options: &NodeOptions) -> Result<(Runtime, Founding), NotOpened> {
     let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("etcd").enable_all().build();
     let runtime = runtime.map_err(|error| NotOpened::Unavailable(format!("no thread can be started: {error}")))?;
-    let context = runtime.enter();
-    let client = Client::connect(options.connection.clone()).map_err(|error| unavailable(&error))?;
-    drop(context);
+    let connected = {
+        let _context = runtime.enter();
+        Client::connect(options.connection.clone())
+    };
+    let client = match connected {
+        Ok(client) => client,
+        Err(error) => {
+            // The caller may be async code, which must not wait for the end of a runtime.
+            runtime.shutdown_background();
+            return Err(unavailable(&error));
+        }
+    };
     let NodeOptions { cluster, limits, is_first, .. } = options.clone();
     let keys = Keys::new(&cluster);
     Ok((runtime, Founding { client, keys, cluster, limits, is_first }))
@@ -146,10 +155,11 @@ impl EtcdLog {
             seen: Some(founded.place.seen),
             broken: None,
             is_full: false,
+            trouble: None,
             wake: None,
         };
         let NodeOptions { name, url, settings, .. } = options.clone();
-        let (changed, room, asks, to_record, reported, reading) = Default::default();
+        let (changed, room, asks, to_record, reported, reading, is_closing) = Default::default();
         let state = Mutex::new(state);
         let log = Arc::new(Log {
             client,
@@ -168,6 +178,7 @@ impl EtcdLog {
             to_record,
             reported,
             reading,
+            is_closing,
         });
         runtime.spawn(log.clone().keep_present());
         runtime.spawn(log.clone().follow());
@@ -333,10 +344,16 @@ impl CommitLog for EtcdLog {
             behind_for: state.currency.current_at.elapsed(),
             broken: state.broken.clone().map(|Broken(reason)| reason),
             is_full: state.is_full,
+            trouble: state.trouble.clone(),
             clock_error: state.clocks.error(state.nodes.leader.as_deref(), clocks::now()),
             nodes: state.nodes.states(),
             compared: state.nodes.comparison.number,
         })
+    }
+
+    fn hurry(&self) {
+        self.log.is_closing.store(true, Ordering::Relaxed);
+        self.log.notify();
     }
 
     fn close(&self) {

@@ -22,14 +22,14 @@ impl Log {
     /// See [`CommitLog::wait_for_turn`](super::super::CommitLog::wait_for_turn).
     pub(super) fn wait_for_turn(&self, number: u64) -> bool {
         let mut state = self.state();
-        let until = Instant::now() + self.limits.append_wait;
+        let started = Instant::now();
         let may_append = loop {
             if state.arrivals.next() > number + 1 || state.broken.is_some() {
                 break false;
             }
             let now = Instant::now();
             // At the start, the key of an earlier process of this node may still be there.
-            let absent = (!state.nodes.is_present).then(|| until.saturating_duration_since(now));
+            let absent = (!state.nodes.is_present).then(|| self.patience().saturating_sub(started.elapsed()));
             let left = match absent.filter(|left| !left.is_zero()) {
                 Some(left) => left,
                 None => match state.turn.wait(now) {
@@ -49,12 +49,12 @@ impl Log {
     /// See [`CommitLog::wait_to_decide`](super::super::CommitLog::wait_to_decide).
     pub(super) fn wait_to_decide(&self) -> bool {
         let mut state = self.state();
-        let until = Instant::now() + self.limits.append_wait;
+        let started = Instant::now();
         loop {
             if self.may_decide(&state) || self.has_wrong_clock(&state) {
                 return true;
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = self.patience().saturating_sub(started.elapsed());
             let owes_grace = state.nodes.is_leader && state.nodes.owes_grace;
             if left.is_zero() || owes_grace || state.broken.is_some() {
                 return false;
