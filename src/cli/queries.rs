@@ -98,7 +98,7 @@ struct Create {
     /// public]
     #[arg(long, value_name = "public|namespace|private")]
     visibility: Option<Visibility>,
-    /// Namespace to share the query with
+    /// Namespace to share the query with if --visibility is namespace
     #[arg(long, value_name = "NAME")]
     namespace: Option<Namespace>,
     /// Replace a query of the same name

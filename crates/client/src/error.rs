@@ -18,7 +18,10 @@ pub enum Error {
     },
     /// The API key doesn't have the format `adx_<id>_<secret>`, or an access token is empty or contains invalid
     /// characters.
-    #[error("not an agentdex API key; expected adx_<id>_<secret>, as printed by `agentdex keys create`")]
+    #[error(
+        "malformed API key or access token; a key has the form adx_<id>_<secret>, as printed by \
+         `agentdex keys create`, and a token the form <header>.<payload>.<signature> (JWT)"
+    )]
     InvalidApiKey,
     /// A certificate or private key is missing or invalid.
     #[error("the certificate can't be used: {reason}; use PEM format, which starts with -----BEGIN CERTIFICATE-----")]
