@@ -34,7 +34,7 @@ pub struct Status {
     pub closed_to_writes: Option<String>,
     /// Reason why the disk has no space for writes, or `None` if there is space.
     pub disk_full: Option<String>,
-    /// Time of the log if the clock is more than a day behind it.
+    /// Time of the latest change in the log, if the system clock is more than a day behind it.
     pub clock_behind: Option<Timestamp>,
     /// State of the cluster, if the registry is a node of a cluster.
     pub cluster: Option<Cluster>,
