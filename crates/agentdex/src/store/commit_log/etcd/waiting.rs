@@ -65,7 +65,7 @@ impl Log {
 
     /// See [`CommitLog::until_decidable`](super::super::CommitLog::until_decidable).
     pub(super) async fn until_decidable(&self) -> Result<(), Away> {
-        let until = Instant::now() + self.limits.install_wait;
+        let started = Instant::now();
         loop {
             let is_decided = {
                 let state = self.state();
@@ -74,7 +74,7 @@ impl Log {
             if is_decided {
                 return Ok(());
             }
-            if Instant::now() >= until {
+            if started.elapsed() >= self.patience() {
                 return Err(Away);
             }
             tokio::time::sleep(PAUSES.0).await;
