@@ -362,7 +362,7 @@ pub enum Error {
         /// Served version; `None` if it has no version name.
         served: Option<String>,
     },
-    /// An import in a format other than that of the Thing would drop content of the Thing.
+    /// The document has another format than the Thing, and importing it would drop some content of the Thing.
     #[error("{}", lossy_import(id, format, &dropped(original.as_deref(), losses), edits))]
     LossyImport {
         /// Id of the Thing.

@@ -99,7 +99,7 @@ pub struct ClusterNode {
     pub version: String,
 }
 
-/// A comparison of the nodes of a cluster that has begun.
+/// Answer to a request to compare all nodes of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Verification {

@@ -79,7 +79,7 @@ fn print(out: &mut impl Write, restored: &Restored, data: &Path) -> io::Result<(
     writeln!(out, "start the node within an hour: agentdex serve --data {} --cluster URL,…", data.display())
 }
 
-/// A backup that is read while it arrives. Reading blocks, so async code must not do it.
+/// Reader of a backup that is still being received. It blocks until the next bytes arrive, so async code must not use it.
 struct Download {
     pieces: Pieces,
     /// Last piece, of which `read` bytes were read.

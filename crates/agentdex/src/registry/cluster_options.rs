@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use agentdex_etcd::{Identity, Options as Connection, Tls, User};
+use data_encoding::HEXLOWER;
 use ring::digest::{SHA256, digest};
 
 use crate::{
@@ -62,8 +63,7 @@ impl ClusterOptions {
     /// [`Registry::cluster`](super::Registry::cluster) contains the names of the settings that differ.
     pub fn setting(mut self, name: impl Into<String>, value: impl AsRef<[u8]>) -> ClusterOptions {
         let hash = digest(&SHA256, value.as_ref());
-        let hash = hash.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        self.0.settings.insert(name.into(), hash);
+        self.0.settings.insert(name.into(), HEXLOWER.encode(&hash.as_ref()[..16]));
         self
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use data_encoding::HEXLOWER;
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 use sled::IVec;
@@ -15,7 +16,7 @@ use crate::Result;
 pub(crate) struct Digests {
     /// Number of the commit after which the digests were computed.
     pub number: u64,
-    /// Digests in hexadecimal by family of keys.
+    /// First halves of SHA-256 digests in hexadecimal, by family of keys.
     #[serde(default)]
     pub families: BTreeMap<String, String>,
     /// Reason why they couldn't be computed.
@@ -44,9 +45,8 @@ fn digests(pairs: impl Iterator<Item = Result<(IVec, IVec)>>) -> Result<BTreeMap
             context.update(part);
         }
     }
-    let hexadecimal =
-        |context: Context| context.finish().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    Ok(families.into_iter().map(|(family, context)| (family.to_owned(), hexadecimal(context))).collect())
+    let half = |context: Context| HEXLOWER.encode(&context.finish().as_ref()[..16]);
+    Ok(families.into_iter().map(|(family, context)| (family.to_owned(), half(context))).collect())
 }
 
 /// True for the pairs of a commit after which digests are computed.

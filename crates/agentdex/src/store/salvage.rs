@@ -58,9 +58,9 @@ pub struct Salvaged {
     pub revoked: Vec<String>,
 }
 
-/// Creates a store in `to`, an empty or missing directory, from the readable data of the damaged store in `directory`. The
-/// new store has a new epoch. Works on copies of the damaged store: an unmodified copy and, if that doesn't match the witness,
-/// repaired copies.
+/// Creates a store in `to`, an empty or missing directory, from the readable data of the damaged store in `directory`.
+/// The new store has a new epoch. Works on copies of the damaged store: an unmodified copy and, if that doesn't match the
+/// witness, repaired copies.
 ///
 /// # Errors
 /// [`Error::StoreDamaged`] if nothing can be read, [`Error::StoreInUse`], [`Error::DiskFull`], [`Error::Io`],

@@ -1,8 +1,8 @@
 //! Trimming: the leader drops commits that no node needs any more.
 //!
-//! Each node writes `members/<name>` from time to time. Within a day, it can continue from its last commit. Commits younger
-//! than an hour stay in any case, unless the log has become too large or etcd is full. No commit is dropped before two of these nodes, or
-//! the only node, have synced it.
+//! Each node writes `members/<name>` from time to time. Within a day, it can continue from its last commit. Commits
+//! younger than an hour stay in any case, unless the log has become too large or etcd is full. No commit is dropped
+//! before two of these nodes, or the only node, have synced it.
 
 use std::{
     collections::VecDeque,
@@ -121,7 +121,7 @@ impl Log {
         let (mut revision, mut dropped) = trimmed.unwrap_or((0, self.founded.from.saturating_sub(1)));
         ends.forget(dropped);
         let old = ends.before(Instant::now(), self.limits.kept_for);
-        // If etcd is full, all commits go that need not stay.
+        // If etcd is full, even young commits are dropped.
         let large = if self.state().is_full { Some(end) } else { ends.without_excess(self.limits.log_bytes) };
         let last = last_to_drop(&members, end, old, large);
         while dropped < last {
