@@ -7,6 +7,7 @@
 use std::{collections::BTreeMap, fs};
 
 use agentdex::search::semantic::table::{COST_STEP, MAGIC, ODDS_STEP, Part, Table, for_each_word};
+use tantivy_fst::MapBuilder;
 
 use crate::{
     english,
@@ -42,11 +43,11 @@ pub fn fit_to_english(english: &str, pairs: &str, texts: [&str; 2], output: &str
         is_known
     });
     let unfitted = vec![vec![0.0; DIMENSIONS]; pieces.len()];
-    let table = Table::read(file(&english, &pieces, &counts, &unfitted).leak()).ok_or("the table can't be read")?;
+    let table = Table::read(file(&english, &pieces, &counts, &unfitted)?.leak()).ok_or("the table can't be read")?;
     let rows = rows(&pairs, &table, &english);
     eprintln!("{} pairs, {} with words of English, {} pieces", pairs.len(), rows.len(), pieces.len());
     let vectors: Vec<Vec<f32>> = rows.solve(pieces.len(), RIDGE).into_iter().map(|vector| vector.to_vec()).collect();
-    let file = file(&english, &pieces, &counts, &vectors);
+    let file = file(&english, &pieces, &counts, &vectors)?;
     eprintln!("{} bytes", file.len());
     fs::write(output, file)?;
     Ok(())
@@ -123,19 +124,18 @@ fn quantized(vector: &[f32]) -> (Vec<i8>, f32) {
 }
 
 /// The table as a file.
-fn file(english: &English, pieces: &BTreeMap<String, Piece>, counts: &Counts, vectors: &[Vec<f32>]) -> Vec<u8> {
+fn file(
+    english: &English,
+    pieces: &BTreeMap<String, Piece>,
+    counts: &Counts,
+    vectors: &[Vec<f32>],
+) -> Outcome<Vec<u8>> {
     let mut content = Vec::new();
-    for number in [DIMENSIONS, english.words.len(), pieces.len()] {
+    let texts = [transducer(&mut english.words.iter())?, transducer(&mut pieces.keys())?];
+    for number in [DIMENSIONS, texts[0].len(), texts[1].len()] {
         content.extend((number as u32).to_le_bytes());
     }
-    for texts in [english.words.iter().collect::<Vec<_>>(), pieces.keys().collect()] {
-        let mut end = 0;
-        for text in &texts {
-            end += text.len() as u32;
-            content.extend(end.to_le_bytes());
-        }
-        texts.iter().for_each(|text| content.extend(text.as_bytes()));
-    }
+    content.extend(texts.concat());
     let in_steps = |value: f64, step: f64, [least, most]: [f64; 2]| (value / step).round().clamp(least, most);
     for piece in pieces.values() {
         content.extend((in_steps(piece.cost, COST_STEP, [0.0, u16::MAX.into()]) as u16).to_le_bytes());
@@ -150,5 +150,12 @@ fn file(english: &English, pieces: &BTreeMap<String, Piece>, counts: &Counts, ve
         let nibble = |value: &i8| (value + 8).cast_unsigned();
         content.extend(first.iter().zip(second).map(|(first, second)| nibble(first) | nibble(second) << 4));
     }
-    [MAGIC.as_slice(), &Table::hash_of(&content).to_le_bytes(), &content].concat()
+    Ok([MAGIC.as_slice(), &Table::hash_of(&content).to_le_bytes(), &content].concat())
+}
+
+/// The transducer of texts, which are in the order of their bytes.
+fn transducer(texts: &mut dyn Iterator<Item = &String>) -> Outcome<Vec<u8>> {
+    let mut builder = MapBuilder::memory();
+    builder.extend_iter(texts.zip(0..))?;
+    Ok(builder.into_inner()?)
 }

@@ -15,23 +15,21 @@
 //! |---|---|
 //! | 8 | [`MAGIC`] |
 //! | 8 | [`Table::hash_of`] the remaining bytes |
-//! | 4, 4, 4 | number of dimensions d, words w, pieces p |
-//! | 4 w | end of the text of each word |
-//! | … | English words, stemmed as in the index |
-//! | 4 p | end of the text of each piece |
-//! | … | pieces |
+//! | 4 | number of dimensions d |
+//! | 4, 4 | sizes of the next two parts, in bytes |
+//! | … | w English words, stemmed as in the index, and their indexes: a finite state transducer of `tantivy-fst` |
+//! | … | p pieces and their indexes, likewise |
 //! | 2 p | cost of each piece, in [`COST_STEP`] |
 //! | w + p | log-odds of each entry to be of a language other than English, signed, in [`ODDS_STEP`] |
 //! | 4 (w + p) | scale of each vector, a 32-bit float |
 //! | d / 2 (w + p) | vectors in 4-bit integers plus 8: the lower halves of the bytes are the first half of a vector |
 //!
-//! All numbers are little-endian. Vectors are read in place from the program image; only the index of texts takes
-//! additional memory.
+//! All numbers are little-endian. Everything is read in place from the program image, without additional memory.
 
 use std::{collections::HashMap, sync::LazyLock};
 
 use super::{
-    lexicon::{Lexicon, fnv},
+    lexicon::Lexicon,
     scan::{Quantized, unit},
 };
 use crate::search::text;
@@ -39,7 +37,7 @@ use crate::search::text;
 /// Version of the tokenization. Vectors computed with another version are recomputed.
 const READING: u64 = 2;
 /// Magic bytes at the beginning of a table.
-pub const MAGIC: [u8; 8] = *b"ADXTAB02";
+pub const MAGIC: [u8; 8] = *b"ADXTAB03";
 /// Step size of the quantized costs of pieces, in nats.
 pub const COST_STEP: f64 = 1.0 / 1024.0;
 /// Step size of the quantized log-odds, in nats.
@@ -56,7 +54,7 @@ const MOST_CACHED: usize = 8192;
 static BUILT_IN: LazyLock<Table> = LazyLock::new(|| Table::read(include_bytes!("table.bin")).unwrap_or_default());
 
 /// Table of English words and of word pieces of other languages, with their vectors. The default table is empty.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Table {
     dimensions: usize,
     words: Lexicon,
@@ -106,8 +104,9 @@ impl Table {
         let (header, rest) = rest.split_at_checked(12)?;
         let [dimensions, words, pieces] = *header.as_chunks::<4>().0 else { return None };
         let [dimensions, words, pieces] = [dimensions, words, pieces].map(|number| u32::from_le_bytes(number) as usize);
-        let (words, rest) = Lexicon::read(rest, words)?;
-        let (pieces, rest) = Lexicon::read(rest, pieces)?;
+        let (words, rest) = rest.split_at_checked(words)?;
+        let (pieces, rest) = rest.split_at_checked(pieces)?;
+        let (words, pieces) = (Lexicon::read(words)?, Lexicon::read(pieces)?);
         let rows = words.len() + pieces.len();
         let (costs, rest) = rest.split_at_checked(2 * pieces.len())?;
         let (odds, rest) = rest.split_at_checked(rows)?;
@@ -124,9 +123,11 @@ impl Table {
         })
     }
 
-    /// Returns the checksum over the bytes after the header.
+    /// Returns the hash of the bytes after the hash: FNV-1a with 64 bits.
     pub fn hash_of(content: &[u8]) -> u64 {
-        fnv(content)
+        const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+        const PRIME: u64 = 0x0100_0000_01b3;
+        content.iter().fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
     }
 
     /// Returns the number of dimensions.
@@ -352,23 +353,24 @@ pub fn for_each_word(text: &str, mut each: impl FnMut(&str, &str, bool)) {
 
 #[cfg(test)]
 mod tests {
+    use tantivy_fst::MapBuilder;
+
     use super::*;
 
     /// A table of two dimensions: words and pieces with their costs, log-odds and vectors.
     fn table(words: &[(&str, i8, [u8; 2])], pieces: &[(&str, u16, i8, [u8; 2])]) -> Table {
+        let transducer = |texts: &mut dyn Iterator<Item = &str>| {
+            let mut builder = MapBuilder::memory();
+            builder.extend_iter(texts.zip(0..)).expect("texts in order");
+            builder.into_inner().expect("a transducer")
+        };
+        let texts =
+            [transducer(&mut words.iter().map(|word| word.0)), transducer(&mut pieces.iter().map(|piece| piece.0))];
         let mut content = Vec::new();
-        for number in [2, words.len(), pieces.len()] {
+        for number in [2, texts[0].len(), texts[1].len()] {
             content.extend((number as u32).to_le_bytes());
         }
-        let texts = [words.iter().map(|word| word.0).collect::<Vec<_>>(), pieces.iter().map(|piece| piece.0).collect()];
-        for texts in texts {
-            let mut end = 0;
-            for text in &texts {
-                end += text.len() as u32;
-                content.extend(end.to_le_bytes());
-            }
-            content.extend(texts.concat().into_bytes());
-        }
+        content.extend(texts.concat());
         pieces.iter().for_each(|piece| content.extend(piece.1.to_le_bytes()));
         let odds = words.iter().map(|word| word.1).chain(pieces.iter().map(|piece| piece.2));
         content.extend(odds.map(i8::cast_unsigned));
@@ -381,16 +383,16 @@ mod tests {
 
     fn example() -> Table {
         table(
-            &[("war", -1, [12, 8]), ("stori", -99, [8, 12]), ("weather", -99, [9, 9])],
+            &[("stori", -99, [8, 12]), ("war", -1, [12, 8]), ("weather", -99, [9, 9])],
             &[
+                ("preis", 9, 9, [8, 15]),
+                ("strom", 9, 9, [15, 8]),
+                ("strompr", 99, 9, [1, 1]),
                 ("war", 9, 40, [8, 4]),
                 ("wie", 9, 60, [4, 8]),
-                ("strom", 9, 9, [15, 8]),
-                ("preis", 9, 9, [8, 15]),
-                ("strompr", 99, 9, [1, 1]),
+                ("z", 99, 9, [1, 1]),
                 ("天", 9, 9, [1, 8]),
                 ("气", 9, 9, [8, 1]),
-                ("z", 99, 9, [1, 1]),
             ],
         )
     }
@@ -403,13 +405,13 @@ mod tests {
 
     #[test]
     fn an_unknown_word_of_an_english_text_is_read_without_its_ending() {
-        let (weather, wie) = (Part::Word(2), Part::Piece(1));
-        assert_eq!(parts("weatherest stories"), [weather, Part::Word(1)]);
-        assert_eq!(parts("stories weatherest"), [Part::Word(1), weather]);
+        let (weather, wie) = (Part::Word(2), Part::Piece(4));
+        assert_eq!(parts("weatherest stories"), [weather, Part::Word(0)]);
+        assert_eq!(parts("stories weatherest"), [Part::Word(0), weather]);
         assert!(!parts("Wie weatherest").contains(&weather));
         assert_eq!(parts("Wie weatherest")[0], wie);
         // Too short for what is left to be the same word.
-        assert!(!parts("warest stories").contains(&Part::Word(0)));
+        assert!(!parts("warest stories").contains(&Part::Word(1)));
         let table = example();
         assert!(table.knows("weatherest", "weatherest") && !table.has_word("weatherest", "weatherest"));
         let mut fitted = Vec::new();
@@ -419,15 +421,15 @@ mod tests {
 
     #[test]
     fn the_other_words_of_a_text_say_which_language_a_word_is_of() {
-        assert_eq!(parts("War stories"), [Part::Word(0), Part::Word(1)]);
-        assert_eq!(parts("Wie war"), [Part::Piece(1), Part::Piece(0)]);
-        assert_eq!(parts("war"), [Part::Piece(0)]);
+        assert_eq!(parts("War stories"), [Part::Word(1), Part::Word(0)]);
+        assert_eq!(parts("Wie war"), [Part::Piece(4), Part::Piece(3)]);
+        assert_eq!(parts("war"), [Part::Piece(3)]);
     }
 
     #[test]
     fn words_that_neither_language_knows_are_cut_where_it_costs_least() {
-        assert_eq!(parts("Strompreis"), [Part::Piece(2), Part::Piece(3)]);
-        assert_eq!(parts("天气 API"), [Part::Piece(5), Part::Piece(6)]);
+        assert_eq!(parts("Strompreis"), [Part::Piece(1), Part::Piece(0)]);
+        assert_eq!(parts("天气 API"), [Part::Piece(6), Part::Piece(7)]);
         assert_eq!(parts("getWeather"), [Part::Word(2)]);
     }
 
