@@ -2,11 +2,12 @@
 //!
 //! `cargo bench --bench cluster` prints the figures of an etcd with one member and of an etcd with three members;
 //! nothing is asserted. `-- --small` does less, to see that it works. All loads take turns in short rounds, so that a
-//! noisy machine is noisy for all of them. The members of etcd are processes of their own, and all nodes run in this
-//! process. Data is stored below `AGENTDEX_BENCH_DIR` or the current directory, about 10 GB. If etcd isn't installed
+//! noisy machine is noisy for all of them. The members of etcd are processes of their own. Nodes run in this process, or,
+//! for writes over HTTP, in processes of their own. Data is stored below `AGENTDEX_BENCH_DIR` or the current directory, about 10 GB. If etcd isn't installed
 //! (Debian: `etcd-server`), nothing is measured. `AGENTDEX_ETCD` names another program.
 
 use std::{
+    collections::BTreeSet,
     env,
     fmt::Display,
     fs,
@@ -21,11 +22,16 @@ use agentdex::{Registry, registry::ClusterOptions};
 use agentdex_etcd::{Client, KeyRange};
 use tokio::runtime::{Builder, Runtime};
 
+#[path = "support/connection.rs"]
+mod connection;
 #[path = "support/etcd.rs"]
 mod etcd;
+#[path = "support/served.rs"]
+mod served;
 mod support;
 
 use etcd::{Etcd, etcd_command};
+use served::Served;
 use support::{Outcome, document, rss_anon};
 
 /// Concurrent clients of etcd, and writers of a node.
@@ -86,6 +92,12 @@ fn measure(plan: &Plan, runtime: &Runtime, directory: &Path, members: usize) -> 
     let far = [open(directory, &distant, "far", 1)?];
     let three =
         [open(directory, &near, "three", 1)?, open(directory, &near, "three", 2)?, open(directory, &near, "three", 3)?];
+    let solo_served = [serve(directory, "solo-served", &[])?];
+    let alone_served = [serve_node(directory, &near, "alone-served", 1)?];
+    let mut three_served = Vec::new();
+    for number in 1..=3 {
+        three_served.push(serve_node(directory, &near, "three-served", number)?);
+    }
     let bench = Bench { runtime, etcd: &etcd, client: etcd.client(runtime)?, round: plan.round };
     // The goals are for three members and three nodes.
     let goal = |share: f64| (members == 3).then_some(share);
@@ -101,6 +113,10 @@ fn measure(plan: &Plan, runtime: &Runtime, directory: &Path, members: usize) -> 
         Side::new("1 of 3 nodes, 64 writers", &three, 1, WRITERS, &[(5, goal(0.90))]),
         Side::new("3 nodes, 64 writers each", &three, 3, WRITERS, &[(8, goal(0.80)), (7, None)]),
         Side::new("1 node 10 ms away, 64 writers", &far, 1, WRITERS, &[(7, None)]),
+        Side::new("HTTP: no cluster, 64 clients", &solo_served, 1, WRITERS, &[(5, None)]),
+        Side::new("HTTP: 1 node, 64 clients", &alone_served, 1, WRITERS, &[(5, None), (11, None)]),
+        Side::new("HTTP: 1 of 3 nodes, 64 clients", &three_served, 1, WRITERS, &[(5, None)]),
+        Side::new("HTTP: 3 nodes, 64 clients each", &three_served, 3, WRITERS, &[(13, None), (12, None)]),
     ];
     for _ in 0..plan.rounds {
         for side in &mut sides {
@@ -131,6 +147,75 @@ fn open(directory: &Path, urls: &[String], cluster: &str, number: usize) -> Outc
     Ok(registry)
 }
 
+/// Starts a server with an empty directory.
+fn serve(directory: &Path, name: &str, arguments: &[String]) -> Outcome<Served> {
+    let served = Served::start(&directory.join(name), arguments)?;
+    // As for `open`.
+    let (id, text) = next_document();
+    served::register(&mut served.connect()?, &id, &text)?;
+    Ok(served)
+}
+
+/// Starts a server that is a node of a cluster. The first node founds the cluster.
+fn serve_node(directory: &Path, urls: &[String], cluster: &str, number: usize) -> Outcome<Served> {
+    let name = format!("node-{number}");
+    let mut arguments =
+        ["--cluster", &urls.join(","), "--cluster-name", cluster, "--cluster-node", &name].map(str::to_owned).to_vec();
+    arguments.extend((number == 1).then(|| "--cluster-init".to_owned()));
+    serve(directory, &format!("{cluster}-{number}"), &arguments)
+}
+
+/// Registers an agent with an id and a description.
+type Writer<'a> = Box<dyn FnMut(&str, &str) -> Outcome + 'a>;
+
+/// A registry with writers.
+trait Node: Sync {
+    fn writer(&self) -> Outcome<Writer<'_>>;
+
+    /// Returns the process that pays for writes.
+    fn process(&self) -> u32;
+
+    /// Returns the position of the last change, and the number of changes that aren't indexed yet.
+    fn progress(&self) -> Outcome<(u64, u64)>;
+}
+
+impl Node for Registry {
+    fn writer(&self) -> Outcome<Writer<'_>> {
+        Ok(Box::new(|_, text| {
+            self.register(text)?;
+            Ok(())
+        }))
+    }
+
+    fn process(&self) -> u32 {
+        process::id()
+    }
+
+    fn progress(&self) -> Outcome<(u64, u64)> {
+        let last = self.last_seq().0;
+        let status = self.status();
+        let behind = status.followers.iter().map(|follower| last.saturating_sub(follower.seq.map_or(0, |seq| seq.0)));
+        Ok((last, behind.sum()))
+    }
+}
+
+impl Node for Served {
+    fn writer(&self) -> Outcome<Writer<'_>> {
+        let mut connection = self.connect()?;
+        Ok(Box::new(move |id, text| served::register(&mut connection, id, text)))
+    }
+
+    fn process(&self) -> u32 {
+        self.process()
+    }
+
+    fn progress(&self) -> Outcome<(u64, u64)> {
+        let metrics = self.metrics()?;
+        let last = served::metric(&metrics, "agentdex_log_seq").into_iter().max().ok_or("no position")?;
+        Ok((last, served::metric(&metrics, "agentdex_follower_lag").into_iter().sum()))
+    }
+}
+
 /// A load, which is measured in several rounds.
 struct Side<'a> {
     name: &'static str,
@@ -148,11 +233,12 @@ impl<'a> Side<'a> {
     /// Registers agents by `writers` at each of the first `writing` nodes.
     fn new(
         name: &'static str,
-        nodes: &'a [Registry],
+        nodes: &'a [impl Node],
         writing: usize,
         writers: usize,
         comparisons: &[(usize, Option<f64>)],
     ) -> Side<'a> {
+        let nodes = nodes.iter().map(|node| node as &dyn Node).collect();
         let load = Load::Registrations { nodes, writing, writers };
         Side { name, load, comparisons: comparisons.to_vec(), rounds: Vec::new() }
     }
@@ -167,7 +253,7 @@ enum Load<'a> {
     /// Puts of texts into etcd, by this number of clients.
     Puts(usize),
     /// Registrations of new agents, by this number of writers at each of the first `writing` nodes.
-    Registrations { nodes: &'a [Registry], writing: usize, writers: usize },
+    Registrations { nodes: Vec<&'a dyn Node>, writing: usize, writers: usize },
 }
 
 /// Figures of a round.
@@ -178,7 +264,7 @@ struct Round {
     balance: f64,
     /// Duration of each write.
     times: Vec<Duration>,
-    /// Processor time of this process in microseconds per write.
+    /// Processor time of the registries, or of the clients of etcd, in microseconds per write.
     own: f64,
     /// Processor time of all members of etcd in microseconds per write.
     etcd: f64,
@@ -199,7 +285,12 @@ impl Bench<'_> {
 
     /// Measures a load for a round. The processor time includes installing and indexing at all nodes.
     fn measure(&self, load: &Load<'_>) -> Outcome<Round> {
-        let (own, etcd) = (cpu_microseconds(process::id())?, self.etcd_cpu_microseconds()?);
+        let processes: BTreeSet<u32> = match load {
+            Load::Puts(_) => [process::id()].into(),
+            Load::Registrations { nodes, .. } => nodes.iter().map(|node| node.process()).collect(),
+        };
+        let own_cpu = || processes.iter().map(|process| cpu_microseconds(*process)).sum::<Outcome<f64>>();
+        let (own, etcd) = (own_cpu()?, self.etcd_cpu_microseconds()?);
         let started = Instant::now();
         let end = started + self.round;
         let by_node = match load {
@@ -212,7 +303,7 @@ impl Bench<'_> {
         if let Load::Registrations { nodes, .. } = load {
             wait_until_indexed(nodes)?;
         }
-        let (own, etcd) = (cpu_microseconds(process::id())? - own, self.etcd_cpu_microseconds()? - etcd);
+        let (own, etcd) = (own_cpu()? - own, self.etcd_cpu_microseconds()? - etcd);
         if let Load::Puts(_) = load {
             self.runtime.block_on(self.client.delete_range(KeyRange::prefix("raw/")))?;
         }
@@ -264,15 +355,16 @@ async fn put_until(client: Client, end: Instant) -> Vec<Duration> {
 }
 
 /// Registers agents by several writers at each node as long as `goes_on`. Returns the duration of each write, by node.
-fn register(nodes: &[Registry], writers: usize, goes_on: impl Fn() -> bool + Sync) -> Outcome<Vec<Vec<Duration>>> {
+fn register(nodes: &[&dyn Node], writers: usize, goes_on: impl Fn() -> bool + Sync) -> Outcome<Vec<Vec<Duration>>> {
     let goes_on = &goes_on;
-    let write = move |node: &Registry| {
+    let write = move |node: &dyn Node| {
         let mut times = Vec::new();
+        let mut writer = node.writer().unwrap();
         while goes_on() {
-            let (_, text) = next_document();
+            let (id, text) = next_document();
             let started = Instant::now();
-            match node.register(&text) {
-                Ok(_) => times.push(started.elapsed()),
+            match writer(&id, &text) {
+                Ok(()) => times.push(started.elapsed()),
                 Err(error) => note_failure(&error),
             }
         }
@@ -281,7 +373,7 @@ fn register(nodes: &[Registry], writers: usize, goes_on: impl Fn() -> bool + Syn
     thread::scope(|scope| -> Outcome<Vec<Vec<Duration>>> {
         let mut threads = Vec::new();
         for node in nodes {
-            let of_node: Vec<_> = (0..writers).map(|_| scope.spawn(move || write(node))).collect();
+            let of_node: Vec<_> = (0..writers).map(|_| scope.spawn(move || write(*node))).collect();
             threads.push(of_node);
         }
         let mut by_node = Vec::new();
@@ -297,28 +389,28 @@ fn register(nodes: &[Registry], writers: usize, goes_on: impl Fn() -> bool + Syn
 }
 
 /// Waits until these nodes have installed and indexed all changes.
-fn wait_until_indexed(nodes: &[Registry]) -> Outcome {
-    let last = nodes.iter().map(Registry::last_seq).max().ok_or("no nodes")?;
+fn wait_until_indexed(nodes: &[&dyn Node]) -> Outcome {
     let started = Instant::now();
-    let is_behind = |node: &Registry| {
-        let status = node.status();
-        status.followers.iter().any(|follower| follower.seq.is_none_or(|seq| seq < last))
-    };
-    while nodes.iter().any(is_behind) {
-        if started.elapsed() > PATIENCE {
-            return Err(format!("nodes lag behind {last:?} after {PATIENCE:?}: {nodes:?}").into());
+    loop {
+        let progress = nodes.iter().map(|node| node.progress()).collect::<Outcome<Vec<_>>>()?;
+        let last = progress.iter().map(|(seq, _)| *seq).max();
+        if progress.iter().all(|(seq, behind)| Some(*seq) == last && *behind == 0) {
+            return Ok(());
         }
-        thread::sleep(Duration::from_millis(2));
+        if started.elapsed() > PATIENCE {
+            return Err(format!("nodes lag behind after {PATIENCE:?}: {progress:?}").into());
+        }
+        thread::sleep(Duration::from_millis(10));
     }
-    Ok(())
 }
 
 /// Measures how fast new nodes read a log with this number of changes.
 fn catch_up(directory: &Path, urls: &[String], changes: usize) -> Outcome {
     let writer = [open(directory, urls, "late", 1)?];
     let begun = AtomicUsize::new(0);
-    register(&writer, WRITERS, || begun.fetch_add(1, Ordering::Relaxed) < changes)?;
-    wait_until_indexed(&writer)?;
+    let nodes: [&dyn Node; 1] = [&writer[0]];
+    register(&nodes, WRITERS, || begun.fetch_add(1, Ordering::Relaxed) < changes)?;
+    wait_until_indexed(&nodes)?;
     let (changes, last) = (writer[0].len() as f64, writer[0].last_seq());
     let (mut rates, mut costs) = (Vec::new(), Vec::new());
     for number in 2..2 + LATE_NODES {
@@ -342,7 +434,7 @@ fn catch_up(directory: &Path, urls: &[String], changes: usize) -> Outcome {
 }
 
 fn print(sides: &[Side<'_>]) {
-    println!("{:30} {:>24} {:>16} {:>26}", "", "writes per second", "p50; p99 in ms", "CPU per write: bench; etcd");
+    println!("{:30} {:>24} {:>16} {:>26}", "", "writes per second", "p50; p99 in ms", "CPU per write: own; etcd");
     for side in sides {
         let mut times: Vec<Duration> = side.rounds.iter().flat_map(|round| round.times.iter().copied()).collect();
         times.sort_unstable();

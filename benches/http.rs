@@ -9,7 +9,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Write},
     net::{SocketAddr, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
@@ -22,8 +22,12 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 use agentdex::{Registry, search::Search};
 use agentdex_server::http;
 
+#[path = "support/connection.rs"]
+mod connection;
 #[path = "support/everyday.rs"]
 mod everyday;
+
+use connection::Connection;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -247,37 +251,12 @@ impl Drop for Server {
 
 /// Sends requests one after the other over one connection.
 fn request(address: SocketAddr, count: usize) -> Outcome {
-    let mut socket = TcpStream::connect(address)?;
-    socket.set_nodelay(true)?;
-    let head = format!("GET {PATH} HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n");
-    let mut answer = Vec::new();
+    let mut connection = Connection::open(address)?;
+    let request = format!("GET {PATH} HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n");
     for _ in 0..count {
-        socket.write_all(head.as_bytes())?;
-        answer.clear();
-        read_answer(&mut socket, &mut answer)?;
+        connection.send(request.as_bytes())?;
     }
     Ok(())
-}
-
-fn read_answer(socket: &mut TcpStream, answer: &mut Vec<u8>) -> Outcome {
-    let mut buffer = [0; 16 * 1024];
-    loop {
-        let read = socket.read(&mut buffer)?;
-        if read == 0 {
-            return Err("the connection ended".into());
-        }
-        answer.extend_from_slice(&buffer[..read]);
-        let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
-        let head = std::str::from_utf8(&answer[..end])?;
-        if !head.starts_with("HTTP/1.1 200 ") {
-            return Err(head.to_owned().into());
-        }
-        let length = head.split("content-length: ").nth(1).ok_or("no length")?;
-        let length: usize = length.split("\r\n").next().unwrap_or_default().parse()?;
-        if answer.len() >= end + 4 + length {
-            return Ok(());
-        }
-    }
 }
 
 /// The time that all threads of a process have run.
