@@ -260,11 +260,7 @@ fn write_under_faults(machines: &mut Machines, clients: &Clients<'_>, rounds: us
         let writers: Vec<_> = writers.map(|number| scope.spawn(move || clients.write_until_over(number))).collect();
         let end = End(clients);
         for round in 0..=rounds {
-            let calm = clients.acknowledged.load(Ordering::Relaxed) + CALM;
-            eventually("clients write", || {
-                assert!(!writers.iter().any(thread::ScopedJoinHandle::is_finished), "a client failed");
-                clients.acknowledged.load(Ordering::Relaxed) >= calm
-            });
+            machines.until_written(clients, CALM);
             if round < rounds {
                 let fault = FAULTS[round % FAULTS.len()];
                 println!("round {round}: {fault:?}");

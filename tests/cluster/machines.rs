@@ -275,7 +275,7 @@ impl Machines {
         self.proxies[node].iter().for_each(|proxy| proxy.cut(true));
         eventually("it serves nothing stale", || get(self.node(node), "/things").status == 503);
         get(self.node(node), "/things").problem(503, "cut-off");
-        self.until_written(load);
+        self.until_written(load, WRITES);
         self.proxies[node].iter().for_each(|proxy| proxy.cut(false));
         eventually("it serves again", || get(self.node(node), "/things").status == 200);
     }
@@ -288,14 +288,14 @@ impl Machines {
         self.set_clock(node, "+1h");
         let reason = || get(self.node(node), "/health/ready").json()["detail"].as_str().unwrap_or_default().to_owned();
         eventually("it isn't ready", || reason().contains("the clock of this node is 36"));
-        self.until_written(load);
+        self.until_written(load, WRITES);
         self.set_clock(node, "+0");
         eventually("it is ready again", || get(self.node(node), "/health/ready").status == 200);
     }
 
     fn trim_beyond(&mut self, node: usize, load: &dyn Load) {
         self.kill_node(node);
-        self.until_written(load);
+        self.until_written(load, WRITES);
         let others: Vec<&ServerProcess> =
             (0..NODES).filter(|other| *other != node).map(|other| self.node(other)).collect();
         // As the leader does: two nodes have synced all dropped commits.
@@ -327,7 +327,7 @@ impl Machines {
         disks[node].fill();
         eventually("it serves nothing stale", || get(self.node(node), "/things").status == 503);
         get(self.node(node), "/things").problem(503, "cut-off");
-        self.until_written(load);
+        self.until_written(load, WRITES);
         disks[node].empty();
         eventually("it serves again", || get(self.node(node), "/things").status == 200);
     }
@@ -348,10 +348,10 @@ impl Machines {
         self.members.exchange_data("copy");
         self.restore();
         // Then nodes know the end of the log in the copy.
-        self.until_written(load);
+        self.until_written(load, WRITES);
         let ends = (0..NODES).map(|node| cluster(self.node(node))["log_end"].as_u64().unwrap());
         let end = ends.max().unwrap();
-        self.until_written(load);
+        self.until_written(load, WRITES);
         eventually("all nodes are ahead of the copy", || {
             (0..NODES).all(|node| cluster(self.node(node))["commit"].as_u64().unwrap() > end)
         });
@@ -371,9 +371,9 @@ impl Machines {
         self.members.discard_data("copy");
     }
 
-    /// Waits until clients have written during a fault.
-    fn until_written(&self, load: &dyn Load) {
-        let (enough, started) = (load.acknowledged() + WRITES, Instant::now());
+    /// Waits until so many further writes are acknowledged. Prints the states of the nodes if that takes long.
+    pub fn until_written(&self, load: &dyn Load, writes: u64) {
+        let (enough, started) = (load.acknowledged() + writes, Instant::now());
         eventually("clients write", || {
             let is_written = load.acknowledged() >= enough;
             if !is_written && started.elapsed() > SLOW {
@@ -383,8 +383,7 @@ impl Machines {
         });
     }
 
-    /// Prints the states of the nodes, to find out why something takes so long.
-    pub fn print(&self) {
+    fn print(&self) {
         for node in self.nodes.iter().flatten() {
             println!("{} {}", cluster(node), get(node, "/health/ready").text());
         }

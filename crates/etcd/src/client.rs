@@ -116,7 +116,8 @@ impl Client {
     }
 
     /// Creates a lease (`Lease.LeaseGrant`) by a single attempt at the current endpoint, and keeps it alive until it is dropped
-    /// or revoked. The time to live is rounded up to seconds, and etcd may raise it.
+    /// or revoked. The time to live is rounded up to seconds, and etcd may raise it. After a transient error, the next
+    /// endpoint is current.
     ///
     /// # Errors
     ///

@@ -45,7 +45,12 @@ impl Lease {
         let seconds = ttl.as_secs() + u64::from(ttl.subsec_nanos() > 0);
         let request = LeaseGrantRequest { ttl: i64::try_from(seconds.max(1)).unwrap_or(i64::MAX), id: 0 };
         let granted = Instant::now();
-        let answer = calls.attempt(&calls.endpoint(), &request, calls.request_deadline).await?;
+        let endpoint = calls.endpoint();
+        let answer = calls.attempt(&endpoint, &request, calls.request_deadline).await.inspect_err(|error| {
+            if error.is_transient() {
+                calls.move_on(&endpoint);
+            }
+        })?;
         let (id, ttl) = (answer.body.id, seconds_of(answer.body.ttl));
         let (sender, state) = watch::channel(LeaseState::Held);
         let keeper = Keeper {

@@ -313,15 +313,11 @@ impl Store {
     ///
     /// # Errors
     /// Same as [`Store::acknowledged`].
-    pub(crate) fn ready_to_decide(&self) -> impl Future<Output = Result<()>> + Send + use<> {
-        let decidable = self.shared_log().map(|log| log.until_decidable());
-        let acknowledged = self.acknowledged();
-        async move {
-            if let Some(decidable) = decidable {
-                decidable.await.map_err(|_| Error::LogUnavailable)?;
-            }
-            acknowledged.await.map(drop)
+    pub(crate) async fn ready_to_decide(&self) -> Result<()> {
+        if let Some(log) = self.shared_log() {
+            log.until_decidable().await.map_err(|_| Error::LogUnavailable)?;
         }
+        self.acknowledged().await.map(drop)
     }
 
     /// Asks all stores with the same shared log to compute their digests, and to publish them in the log. Returns the

@@ -29,6 +29,8 @@ pub(super) enum Trouble {
     Broken(Broken),
     /// A commit was dropped while it was read.
     Moved,
+    /// The watch has brought nothing for the duration of a lease.
+    Silent,
 }
 
 impl From<Error> for Trouble {
@@ -73,14 +75,21 @@ impl Log {
         let watch = self.client.watch(&endpoint, self.keys.all(), revision + 1).await;
         let mut watch = watch.inspect_err(|_| drop(self.client.move_on(&endpoint)))?;
         self.state().trouble = None;
+        let mut last_update = Instant::now();
         loop {
             // A watch may lag behind, so the end is read from time to time whatever it tells.
             let known_for = self.state().currency.end().1.elapsed();
             let Ok(update) = tokio::time::timeout(self.limits.silence.saturating_sub(known_for), watch.next()).await
             else {
                 self.catch_up().await?;
+                // It brings at least the updates of this node's own key, unless its member doesn't get on.
+                if last_update.elapsed() > self.limits.lease {
+                    self.client.move_on(&endpoint);
+                    return Err(Trouble::Silent);
+                }
                 continue;
             };
+            last_update = Instant::now();
             if let Update::Events { events, .. } = update.inspect_err(|_| drop(self.client.move_on(&endpoint)))? {
                 for event in events {
                     self.take(&event).await?;

@@ -1,6 +1,8 @@
 //! The leader carries out the periodic work for all nodes. This module contains its election, and its record for the next
 //! leader.
 
+use std::time::Instant;
+
 use agentdex_etcd::{Compare, Error, KeyRange, Lease, Op, Range, Txn};
 
 use super::{
@@ -10,6 +12,15 @@ use super::{
     nodes::{alive_at, is_recent},
 };
 use crate::change::Timestamp;
+
+/// State of the leader's key and record, as found by another node.
+#[derive(Debug)]
+pub(super) struct LeaderState {
+    /// Revisions of the last changes of the key and the record.
+    revisions: [i64; 2],
+    /// Time at which the node first found them so.
+    since: Instant,
+}
 
 impl Log {
     /// True if the store of this node has kept up with the log, so that the node can work for the others.
@@ -41,7 +52,7 @@ impl Log {
         let sent = clocks::now();
         let mut record = vec![Op::put(self.keys.alive(), Timestamp::now().0.to_string())];
         record.extend(self.positions_to_record().map(|positions| Op::put(self.keys.positions(), positions)));
-        if let Err(error) = self.client.txn(&Txn::new().then(record)).await {
+        if let Err(error) = ask(&self.client, &Txn::new().then(record)).await {
             self.state().positions.are_changed = true;
             return Err(error);
         }
@@ -81,15 +92,29 @@ impl Log {
         Ok(())
     }
 
-    /// Becomes the leader if there is no leader. Returns true if this node is the leader.
-    pub(super) async fn become_leader(&self, lease: &Lease) -> Result<bool, Error> {
-        let leader = self.keys.leader();
-        let claim = Txn::new()
-            .when([Compare::create_revision(leader.clone()).equals(0)])
-            .then([Op::put_with_lease(leader.clone(), self.name.clone(), lease.id())])
-            .otherwise([Op::range(Range::new(KeyRange::key(leader)))]);
+    /// Becomes the leader if there is no leader, or if the leader hasn't recorded anything for the duration of a lease: its
+    /// own lease starts again whenever etcd gets another leader, even if the node has ended. `last` is what the last call has found.
+    /// Returns true if this node is the leader.
+    pub(super) async fn become_leader(&self, lease: &Lease, last: &mut Option<LeaderState>) -> Result<bool, Error> {
+        let before = last.take();
+        let [leader, alive] = [self.keys.leader(), self.keys.alive()];
+        let put = || Op::put_with_lease(leader.clone(), self.name.clone(), lease.id());
+        let look = [&leader, &alive].map(|key| Op::range(Range::new(KeyRange::key(key.clone())).keys_only()));
+        let claim = Txn::new().when([Compare::create_revision(leader.clone()).equals(0)]).then([put()]).otherwise(look);
         let answer = ask(&self.client, &claim).await?;
-        let found = answer.body.range(0).and_then(|range| range.kvs.first());
-        Ok(answer.body.succeeded || found.is_some_and(|found| found.lease == lease.id()))
+        let found = |index| answer.body.range(index).and_then(|range| range.kvs.first());
+        if answer.body.succeeded || found(0).is_some_and(|found| found.lease == lease.id()) {
+            return Ok(true);
+        }
+        let revisions = [found(0), found(1)].map(|found| found.map_or(0, |found| found.mod_revision));
+        let before = before.filter(|before| before.revisions == revisions);
+        let since = before.map_or_else(Instant::now, |before| before.since);
+        if since.elapsed() < self.limits.lease {
+            *last = Some(LeaderState { revisions, since });
+            return Ok(false);
+        }
+        let are_same = [(&leader, revisions[0]), (&alive, revisions[1])]
+            .map(|(key, revision)| Compare::mod_revision(key.clone()).equals(revision));
+        Ok(ask(&self.client, &Txn::new().when(are_same).then([put()])).await?.body.succeeded)
     }
 }

@@ -47,12 +47,15 @@ impl Log {
         if let Err(error) = self.show_membership().await {
             tracing::debug!(%error, "the node isn't listed as a member yet");
         }
-        let (mut state, mut is_elected) = (lease.state(), false);
+        let (mut state, mut is_elected, mut last_leader) = (lease.state(), false, None);
         loop {
             // Without an answer, the leader is the same as before, as long as its lease is sure.
             is_elected = match self.can_be_leader() {
-                true => self.become_leader(&lease).await.unwrap_or(is_elected),
-                false => self.resign(&lease).await.map_or(is_elected, |()| false),
+                true => self.become_leader(&lease, &mut last_leader).await.unwrap_or(is_elected),
+                false => {
+                    last_leader = None;
+                    self.resign(&lease).await.map_or(is_elected, |()| false)
+                }
             };
             let is_leader = is_elected && *state.borrow_and_update() == LeaseState::Held;
             let is_new = is_leader && !self.state().nodes.is_leader;
@@ -70,7 +73,8 @@ impl Log {
             tokio::select! {
                 () = lease.lost() => return Ok(()),
                 _ = state.changed() => continue,
-                () = self.to_record.notified() => {}
+                // The election comes first.
+                () = self.to_record.notified() => if self.state().nodes.leader.is_none() { continue },
                 () = tokio::time::sleep(self.limits.update) => {}
             }
             let update = Txn::new()

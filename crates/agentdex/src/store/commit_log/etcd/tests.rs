@@ -573,6 +573,18 @@ fn nodes_are_known_to_each_other_and_one_leads() {
 }
 
 #[test]
+fn a_watch_without_events_is_renewed_at_another_member() {
+    let Some(etcd) = Etcd::start(3, &[]) else { return };
+    // The node doesn't update its keys, so it gets no events.
+    let limits = Limits { update: Duration::from_secs(60), trim: Duration::from_secs(60), ..LIMITS };
+    let log = EtcdLog::open(&NodeOptions { limits, ..etcd.node(1, true) }, &store()).unwrap();
+    eventually("it is present", || log.log.state().nodes.is_present);
+    let member = log.log.client.endpoint();
+    eventually("it watches at another member", || log.log.client.endpoint() != member);
+    assert_done(&log, &commit(5, 1, 1));
+}
+
+#[test]
 fn a_second_process_of_a_node_does_not_run_and_a_later_one_does() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
     let first = etcd.open(1, true);

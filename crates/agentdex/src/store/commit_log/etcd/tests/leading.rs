@@ -95,6 +95,28 @@ fn expiries_are_extended_for_all_nodes_once_the_cluster_can_write_again() {
 }
 
 #[test]
+fn a_leader_that_records_nothing_is_replaced_though_its_lease_is_valid() {
+    let Some(etcd) = Etcd::start(1, &[]) else { return };
+    let log = etcd.open(1, true);
+    let leads = || log.log.state().nodes.is_leader;
+    eventually("it leads", leads);
+    let keys = Keys::new(CLUSTER);
+    change(&etcd, async |client| {
+        let lease = client.grant_lease(Duration::from_secs(600)).await.unwrap();
+        client.put(keys.leader(), "node-2", lease.id()).await.unwrap();
+    });
+    eventually("another node leads", || !leads());
+    let started = Instant::now();
+    while started.elapsed() < 3 * LIMITS.lease {
+        change(&etcd, async |client| client.put(keys.alive(), Timestamp::now().0.to_string(), 0).await.unwrap());
+        assert!(!leads(), "the other node is alive");
+        thread::sleep(LIMITS.update);
+    }
+    eventually("it leads again", leads);
+    assert_done(&log, &commit(5, 1, 1));
+}
+
+#[test]
 fn a_node_with_a_wrong_clock_neither_leads_nor_writes() {
     let Some(etcd) = Etcd::start(1, &[]) else { return };
     let root = tempfile::tempdir().unwrap();
