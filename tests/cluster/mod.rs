@@ -301,6 +301,20 @@ fn a_node_without_etcd_stops_serving_and_goes_on_later() {
 }
 
 #[test]
+fn a_node_without_its_log_refuses_no_write_for_the_state_it_had() {
+    let Some(mut cluster_of) = Cluster::start() else { return };
+    let node = cluster_of.node(1, &[]);
+    put(&node, "urn:example:one", "One").expect(201);
+    cluster_of.etcd.kill();
+    cluster_of.etcd.wipe();
+    cluster_of.etcd.run();
+    eventually("the node stops following the log", || cluster(&node)["problem"].is_string());
+    let url = format!("{}/things/urn:example:one", node.url());
+    let refused = Call::new("DELETE", &url).header("If-Match", "\"1000000\"").send().expect(503);
+    assert_eq!(refused.json()["code"], "writes-closed", "{}", refused.text());
+}
+
+#[test]
 fn the_command_line_shows_the_nodes() {
     let Some(cluster_of) = Cluster::start() else { return };
     let nodes = [cluster_of.node(1, &[]), cluster_of.node(2, &[])];

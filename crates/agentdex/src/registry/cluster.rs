@@ -6,7 +6,7 @@ use agentdex_api::{Cluster, ClusterNode};
 
 use super::Registry;
 use crate::{
-    Result,
+    Error, Result,
     change::Position,
     store::{AppendCounts, Delay, LogStatus},
 };
@@ -51,9 +51,9 @@ impl Registry {
     /// a node of a cluster. A cluster also does this daily by itself.
     ///
     /// # Errors
-    /// [`Error::Overloaded`](crate::Error::Overloaded) while this node is being read for a backup or an earlier comparison,
-    /// [`Error::LogUnavailable`](crate::Error::LogUnavailable), [`Error::OutcomeUnknown`](crate::Error::OutcomeUnknown),
-    /// [`Error::WritesClosed`](crate::Error::WritesClosed), [`Error::ShuttingDown`](crate::Error::ShuttingDown).
+    /// [`Error::Overloaded`] while this node is being read for a backup or an earlier comparison,
+    /// [`Error::LogUnavailable`], [`Error::OutcomeUnknown`],
+    /// [`Error::WritesClosed`], [`Error::ShuttingDown`].
     pub fn verify_cluster(&self) -> Result<Option<u64>> {
         self.is_node().then(|| self.0.store.ask_for_digests()).transpose()
     }
@@ -73,16 +73,17 @@ impl Registry {
     /// may be refused based on an earlier state. Returns at once if this registry is not a node.
     ///
     /// # Errors
-    /// [`Error::LogUnavailable`](crate::Error::LogUnavailable) if the end of the log can't be reached in time.
+    /// [`Error::LogUnavailable`] if the end of the log can't be reached in time,
+    /// [`Error::WritesClosed`], [`Error::DiskFull`].
     pub async fn catch_up_with_cluster(&self) -> Result<()> {
-        let is_closed = || self.0.store.closed_to_writes().is_some() || self.0.store.check_space().is_err();
-        match self.is_node() {
-            true => match self.0.store.ready_to_decide().await {
-                // The write itself fails with the reason.
-                Err(_) if is_closed() => Ok(()),
-                ready => ready,
-            },
-            false => Ok(()),
+        if !self.is_node() {
+            return Ok(());
+        }
+        let store = &self.0.store;
+        let Err(error) = store.ready_to_decide().await else { return Ok(()) };
+        match store.closed_to_writes() {
+            Some(reason) => Err(Error::WritesClosed { reason }),
+            None => store.check_space().and(Err(error)),
         }
     }
 
