@@ -3,8 +3,9 @@
 //! `cargo bench --bench cluster` prints the figures of an etcd with one member and of an etcd with three members;
 //! nothing is asserted. `-- --small` does less, to see that it works. All loads take turns in short rounds, so that a
 //! noisy machine is noisy for all of them. The members of etcd are processes of their own. Nodes run in this process, or,
-//! for writes over HTTP, in processes of their own. Data is stored below `AGENTDEX_BENCH_DIR` or the current directory, about 10 GB. If etcd isn't installed
-//! (Debian: `etcd-server`), nothing is measured. `AGENTDEX_ETCD` names another program.
+//! for writes over HTTP, in processes of their own. Data is stored below `AGENTDEX_BENCH_DIR` or the current directory,
+//! about 10 GB. If etcd isn't installed (Debian: `etcd-server`), nothing is measured. `AGENTDEX_ETCD` names another
+//! program.
 
 use std::{
     collections::BTreeSet,

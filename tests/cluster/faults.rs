@@ -261,6 +261,7 @@ fn write_under_faults(machines: &mut Machines, clients: &Clients<'_>, rounds: us
         let end = End(clients);
         for round in 0..=rounds {
             machines.until_written(clients, CALM);
+            assert!(!writers.iter().any(thread::ScopedJoinHandle::is_finished), "a client failed");
             if round < rounds {
                 let fault = FAULTS[round % FAULTS.len()];
                 println!("round {round}: {fault:?}");

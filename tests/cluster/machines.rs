@@ -383,6 +383,7 @@ impl Machines {
         });
     }
 
+    /// Prints the states of the nodes, to find out why something takes so long.
     fn print(&self) {
         for node in self.nodes.iter().flatten() {
             println!("{} {}", cluster(node), get(node, "/health/ready").text());

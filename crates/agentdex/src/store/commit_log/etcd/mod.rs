@@ -245,7 +245,7 @@ impl CommitLog for EtcdLog {
 
     fn is_leader(&self) -> bool {
         let state = self.log.state();
-        // Then another node may take over, or the expiries have to be extended.
+        // After this time, another node may take over, or the expiries have to be extended.
         let limit = self.log.limits.lease.min(self.log.limits.grace_after);
         state.nodes.is_leader && state.nodes.alive_at.is_some_and(|at| clocks::elapsed(at) < limit)
     }
